@@ -1,0 +1,133 @@
+"""Runs one script as `python3 script.py` would, once in the life of an instance.
+
+The host runs these files one after the other, takes an image of the memory, and starts every
+call from it. A call is one `turn` whose text is a JSON object:
+{"name": str, "source": str, "args": [str], "env": {str: str}, "cwd": str}.
+"""
+
+import atexit
+import builtins
+import gc
+import importlib.machinery
+import json
+import linecache
+import os
+import sys
+import time
+import types
+import weakref
+from importlib.util import decode_source
+
+import _reactor
+
+scan_request = json.JSONDecoder().scan_once
+
+
+def turn(source, environ):
+    """What the host calls, in the place of the reactor's own: (exit status, session is over)."""
+    # No warm-up file begins with a brace, and every request does.
+    if source[:1] == b"{":
+        return _run(source.decode()), False
+    return _turn(source, environ)
+
+
+def run(request):
+    """Run the script that `request` describes, to the end, and return its exit status."""
+    loader, failure = execute(request)
+    status = 0 if failure is None else report(failure)
+    failure = None  # it holds the script's frames
+    run_exit_functions()
+    return finish(loader, status)
+
+
+def execute(request):
+    """Run the script itself: a weak reference to its loader, and the exception that ended it."""
+    job, _ = scan_request(request, 0)
+    name, cwd = job["name"], job["cwd"]
+    path = name if name.startswith("/") else f"{cwd}/{name}"
+    source = job["source"].encode()
+
+    set_environment(job["env"])
+    os.chdir(cwd)
+    sys.path.insert(0, cwd)
+    folder = path[: path.rindex("/")]
+    if folder != cwd:
+        sys.path.insert(0, folder)
+    sys.argv = [name, *job["args"]]
+    sys.orig_argv = [sys.executable, *sys.argv]
+
+    main = types.ModuleType("__main__")
+    loader = ScriptLoader(path, source)
+    main.__dict__.update(__loader__=loader, __builtins__=builtins, __file__=path)
+    sys.modules["__main__"] = main
+    # The one-element form is linecache's own for text to be fetched when first asked for.
+    linecache.cache[path] = (lambda: decode_source(source),)
+
+    failure = None
+    try:
+        exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+    except BaseException as exc:
+        failure = exc
+        failure.__traceback__ = failure.__traceback__.tb_next  # without this frame
+    return weakref.ref(loader), failure
+
+
+class ScriptLoader(importlib.machinery.SourceFileLoader):
+    """The loader of a script whose text came with the call and may not be on disk."""
+
+    def __init__(self, path, source):
+        super().__init__("__main__", path)
+        self._source = source
+
+    def get_data(self, path):
+        return self._source if path == self.path else super().get_data(path)
+
+
+def set_environment(variables):
+    """os.environ.update() without its checks of every name and value."""
+    data = os.environ._data
+    for name, value in variables.items():
+        os.putenv(name, value)
+        data[name.encode()] = value.encode()
+
+
+# --- Modules whose state at import the image would repeat in every call ---
+
+
+class Unstarted(types.ModuleType):
+    """A module that makes that state anew when it is first touched, and is a plain one then.
+
+    importlib.util.LazyLoader works in the same way.
+    """
+
+    def __getattribute__(self, name):
+        self.__class__ = types.ModuleType
+        starts[self.__name__](self)
+        return getattr(self, name)
+
+
+def start_logging(logging):
+    logging._startTime = time.time_ns()
+    atexit.register(logging.shutdown)
+
+
+def start_random(random):
+    random.seed()
+
+
+starts = {"logging": start_logging, "random": start_random, "numpy.random": start_random}
+
+
+def open_descriptors():
+
+    def is_open(descriptor):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            return False
+        return True
+
+    return [descriptor for descriptor in range(64) if is_open(descriptor)]
+
+
+descriptors_at_boot = open_descriptors()

@@ -1,0 +1,58 @@
+//! Exit codes: the script's own, or one of these.
+
+use ampoule::{CatalogError, ExecuteError};
+
+/// The command did what it was asked to.
+pub const OK: u8 = 0;
+/// The script was stopped at its timeout or ran out of fuel.
+pub const TIMED_OUT: u8 = 124;
+/// The script was not run, or the sandbox failed: wrong usage, an unreadable script, a failed install.
+pub const FAILED: u8 = 125;
+/// The call is not allowed: it is beyond a limit, or not on an allow-list.
+pub const NOT_ALLOWED: u8 = 126;
+/// There is no such runtime, or it is not installed and must not be.
+pub const NO_RUNTIME: u8 = 127;
+/// Interrupted from the terminal: 128 + SIGINT.
+pub const INTERRUPTED: u8 = 130;
+/// Whoever read the script's output went away: 128 + SIGPIPE.
+pub const BROKEN_PIPE: u8 = 141;
+
+/// The table for `--help`.
+pub const HELP: &str = "\
+Exit codes of `run`: the script's own, or
+  124  the script was stopped at its timeout or ran out of fuel
+  125  the script was not run, or the sandbox failed
+  126  the call is not allowed (beyond a limit)
+  127  there is no such runtime, or it is not installed
+  130  interrupted
+  134  the script crashed inside the sandbox (a trap)
+  141  whoever read the output went away";
+
+/// Not installed, and the user said not to install.
+#[derive(Debug, thiserror::Error)]
+#[error("the runtime `{0}` is not installed, and --no-install was given: run `ampoule runtime install {0}`")]
+pub struct NotInstalled(pub String);
+
+/// The exit code for a command that failed.
+pub fn code_of(error: &anyhow::Error) -> u8 {
+    for cause in error.chain() {
+        if let Some(error) = cause.downcast_ref::<ExecuteError>() {
+            return match error {
+                ExecuteError::Refused(_) | ExecuteError::NotAllowed { .. } => NOT_ALLOWED,
+                ExecuteError::Cancelled => INTERRUPTED,
+                _ => FAILED,
+            };
+        }
+        let no_runtime = matches!(
+            cause.downcast_ref(),
+            Some(CatalogError::NoSuchRuntime { .. } | CatalogError::NoSuchExtension { .. })
+        );
+        if no_runtime || cause.is::<NotInstalled>() {
+            return NO_RUNTIME;
+        }
+        if cause.is::<ampoule::LimitsError>() {
+            return NOT_ALLOWED;
+        }
+    }
+    FAILED
+}

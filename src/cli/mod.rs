@@ -1,0 +1,61 @@
+//! The command line: one file per subcommand.
+
+mod bench;
+pub mod exit;
+mod install;
+mod prepare;
+mod run;
+mod runtime;
+mod units;
+
+use std::path::PathBuf;
+
+use ampoule::{Catalog, Home, Installer};
+use clap::{Parser, Subcommand};
+
+/// Run untrusted scripts, sealed inside WebAssembly.
+#[derive(Parser)]
+#[command(version, after_help = exit::HELP)]
+pub struct Cli {
+    /// The folder that installed runtimes are kept in [default: ampoule in the user's cache folder]
+    #[arg(long, global = true, env = "AMPOULE_HOME", value_name = "DIR", hide_env_values = true)]
+    home: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a script
+    Run(run::Run),
+    /// Measure calls of a script, each in a fresh store, beside a native command
+    Bench(bench::Bench),
+    /// Install, list, verify and remove runtimes
+    #[command(subcommand)]
+    Runtime(runtime::Runtime),
+}
+
+impl Cli {
+    /// Runs the command and returns the exit code.
+    pub fn run(self) -> u8 {
+        let filter = tracing_subscriber::EnvFilter::try_from_env("AMPOULE_LOG").unwrap_or_else(|_| "warn".into());
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
+        let result = self.installer().and_then(|installer| match self.command {
+            Command::Run(run) => run.run(&installer),
+            Command::Bench(bench) => bench.run(&installer),
+            Command::Runtime(runtime) => runtime.run(&installer),
+        });
+        result.unwrap_or_else(|error| {
+            eprintln!("ampoule: {error:#}");
+            exit::code_of(&error)
+        })
+    }
+
+    fn installer(&self) -> anyhow::Result<Installer> {
+        let home = match &self.home {
+            Some(home) if !home.as_os_str().is_empty() => Home::at(std::path::absolute(home)?),
+            _ => Home::from_env()?,
+        };
+        Ok(Installer::new(home, Catalog::built_in()))
+    }
+}

@@ -1,0 +1,241 @@
+//! The executor: what a host calls.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::Limits;
+use crate::memory::Reset;
+use crate::runtime::{Home, LoadError, Loading, Program};
+use crate::sandbox::{Call, CallError, Sandbox, ScratchRoot, Stdin, Ticker};
+use crate::script::{Origin, Outcome, ScriptRequest, content_sha256};
+
+/// Something that runs scripts: ours, or anybody's.
+///
+/// One executor serves every call, concurrently, for the life of the process. It decides *where* a script runs;
+/// *whether* it runs is decided before it is called.
+#[async_trait::async_trait]
+pub trait ScriptExecutor: Send + Sync {
+    /// Runs one script.
+    ///
+    /// A script that fails, times out or crashes is an [`Outcome`]. A cancelled call returns
+    /// [`ExecuteError::Cancelled`] at once and leaves nothing running.
+    async fn execute(&self, request: ScriptRequest, cancel: CancellationToken) -> Result<Outcome, ExecuteError>;
+}
+
+/// Why a script did not run, or its outcome is unknown. Never the script's own fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecuteError {
+    /// The caller cancelled the call.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// The interpreter is not on the allow-list.
+    #[error("`{interpreter}` is not on the executor's allow-list, which holds: {allowed}")]
+    NotAllowed {
+        /// What was asked for.
+        interpreter: String,
+        /// What there is.
+        allowed: String,
+    },
+    /// The executor does not run scripts of this origin.
+    #[error("scripts of origin {0:?} are not run here")]
+    UnsupportedOrigin(Origin),
+    /// The text is not the one whose digest was given.
+    #[error("the script's SHA-256 is {found}, but the request says {expected}")]
+    ContentMismatch {
+        /// The text's digest.
+        found: String,
+        /// The request's.
+        expected: String,
+    },
+    /// The call itself cannot be made.
+    #[error(transparent)]
+    Refused(#[from] CallError),
+    /// The temporary directory could not be made or filled.
+    #[error("the call's temporary directory: {0}")]
+    Scratch(std::io::Error),
+    /// What the script left could not be copied. It ran, and its directory is gone.
+    #[error("the script ran, but its files could not be kept in `{}`: {error}", target.display())]
+    Keep {
+        /// Where they were to go.
+        target: PathBuf,
+        /// Why they did not.
+        error: std::io::Error,
+    },
+    /// The engine failed, for want of address space or memory.
+    #[error("the sandbox failed: {0}")]
+    Engine(wasmtime::Error),
+}
+
+/// Why an executor could not be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A runtime on the allow-list cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A limit cannot be meant.
+    #[error(transparent)]
+    Limits(#[from] crate::limits::LimitsError),
+    /// No folder for temporary directories, or no thread.
+    #[error("`{}`: {error}", path.display())]
+    Scratch {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The engine refused the runtime.
+    #[error("the runtime image `{image}` cannot be linked: {error}")]
+    Link {
+        /// Which image.
+        image: String,
+        /// Why.
+        error: wasmtime::Error,
+    },
+}
+
+/// Runs scripts in WebAssembly, in this process.
+pub struct WasmExecutor {
+    /// By allow-list value. Two values may name one image, which is loaded once.
+    sandboxes: HashMap<String, Arc<Sandbox>>,
+    limits: Limits,
+    scratch: ScratchRoot,
+    ticker: Ticker,
+}
+
+impl WasmExecutor {
+    /// An executor that allows nothing yet, with [`Limits::default`], the runtimes in `home`, temporary directories in
+    /// the system's folder for them, and the fastest [`Reset`] there is.
+    pub fn builder(home: Home) -> WasmExecutorBuilder {
+        WasmExecutorBuilder {
+            home,
+            allowed: Vec::new(),
+            limits: Limits::default(),
+            scratch: std::env::temp_dir(),
+            reset: None,
+            keep: std::thread::available_parallelism().map_or(4, usize::from) * 4,
+        }
+    }
+
+    /// The values on the allow-list, sorted.
+    pub fn allowed(&self) -> Vec<&str> {
+        self.sandboxes.keys().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The limits of a call that comes as a [`ScriptRequest`]; a [`Call`] brings its own.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Runs one call of the runtime behind the allow-list value `interpreter`.
+    pub async fn call(
+        &self,
+        interpreter: &str,
+        call: Call,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, ExecuteError> {
+        let sandbox = self.sandboxes.get(interpreter).ok_or_else(|| ExecuteError::NotAllowed {
+            interpreter: interpreter.to_owned(),
+            allowed: match self.allowed().as_slice() {
+                [] => "nothing".to_owned(),
+                allowed => allowed.join(", "),
+            },
+        })?;
+        sandbox.run(call, &self.scratch, &self.ticker, cancel).await
+    }
+}
+
+#[async_trait::async_trait]
+impl ScriptExecutor for WasmExecutor {
+    async fn execute(&self, request: ScriptRequest, cancel: CancellationToken) -> Result<Outcome, ExecuteError> {
+        let found = content_sha256(&request.content);
+        if found != request.content_sha256 {
+            return Err(ExecuteError::ContentMismatch { found, expected: request.content_sha256 });
+        }
+        let mut limits = self.limits.clone();
+        limits.timeout = Some(limits.timeout.map_or(request.timeout, |ours| ours.min(request.timeout)));
+        limits.stdout_bytes = limits.stdout_bytes.min(request.max_output_bytes);
+        limits.stderr_bytes = limits.stderr_bytes.min(request.max_output_bytes);
+        let mut call = Call::new(request.content).name(request.script_name).limits(limits);
+        call.skill = Some(request.skill_name);
+        if let Some(arguments) = request.arguments_json {
+            call.stdin = Stdin::Bytes(arguments.into());
+        }
+        self.call(&request.interpreter, call, &cancel).await
+    }
+}
+
+/// Builds a [`WasmExecutor`]. Nothing is allowed that is not named here.
+#[derive(Debug, Clone)]
+pub struct WasmExecutorBuilder {
+    home: Home,
+    allowed: Vec<(String, String)>,
+    limits: Limits,
+    scratch: PathBuf,
+    reset: Option<Reset>,
+    keep: usize,
+}
+
+impl WasmExecutorBuilder {
+    /// Lets requests that say `interpreter` run on the installed image `image`.
+    pub fn allow(mut self, interpreter: impl Into<String>, image: impl Into<String>) -> Self {
+        self.allowed.push((interpreter.into(), image.into()));
+        self
+    }
+
+    /// The ceilings of each [`ScriptRequest`], which can ask for less but never for more.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The folder that temporary directories are made in. Default: the system's.
+    pub fn scratch_folder(mut self, folder: impl AsRef<Path>) -> Self {
+        self.scratch = folder.as_ref().to_owned();
+        self
+    }
+
+    /// How memory slots are reset. Default: [`Reset::best`].
+    pub fn reset(mut self, reset: Reset) -> Self {
+        self.reset = Some(reset);
+        self
+    }
+
+    /// How many idle memory slots and stacks are kept ready for each image. Default: four for each core.
+    pub fn keep_idle(mut self, slots: usize) -> Self {
+        self.keep = slots;
+        self
+    }
+
+    /// Loads the runtimes. Installs nothing: a runtime that is missing is an error that names the command.
+    pub fn build(self) -> Result<WasmExecutor, BuildError> {
+        self.limits.check()?;
+        let loading = Loading { reset: self.reset.unwrap_or_else(Reset::best), keep: self.keep };
+        let mut loaded: HashMap<String, Arc<Sandbox>> = HashMap::new();
+        let mut sandboxes = HashMap::new();
+        for (interpreter, image) in self.allowed {
+            let sandbox = match loaded.get(&image) {
+                Some(sandbox) => sandbox.clone(),
+                None => {
+                    let program = Program::load(&self.home, &image, loading)?;
+                    let sandbox =
+                        Sandbox::new(program).map_err(|error| BuildError::Link { image: image.clone(), error })?;
+                    loaded.entry(image).insert_entry(Arc::new(sandbox)).get().clone()
+                }
+            };
+            sandboxes.insert(interpreter, sandbox);
+        }
+        let failed = |error| BuildError::Scratch { path: self.scratch.clone(), error };
+        let engines = loaded.values().map(|sandbox| sandbox.program.engine.weak()).collect();
+        Ok(WasmExecutor {
+            sandboxes,
+            limits: self.limits,
+            scratch: ScratchRoot::new(&self.scratch).map_err(failed)?,
+            ticker: Ticker::start(engines).map_err(failed)?,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Making images: the memory a module starts with, and what it is after a warm-up.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::Limits;
+use crate::memory::Reset;
+use crate::runtime::record::{DriverRecord, FileRecord, ImageRecord, Record};
+use crate::runtime::split::Split;
+use crate::runtime::{Home, Loading, Program, digest};
+use crate::sandbox::{Sandbox, ScratchRoot, WarmUp, Warmed};
+
+use super::InstallError;
+
+/// Memory is written to the image file in pieces of this size, and pieces of zeros are left out: the file has holes.
+const PIECE: usize = 4096;
+
+/// The name under which the memory is known that the module starts with.
+const BASE: &str = "base";
+
+/// Makes the images of one module.
+pub(super) struct Maker<'a> {
+    home: &'a Home,
+    split: &'a Split,
+    partial: &'a Path,
+}
+
+/// What a warm-up may use: more than a call, but not without end.
+fn warm_up_limits() -> Limits {
+    Limits { timeout: Some(Duration::from_secs(600)), fuel: None, memory_bytes: 2 << 30, ..Limits::default() }
+}
+
+impl<'a> Maker<'a> {
+    pub fn new(home: &'a Home, split: &'a Split, partial: &'a Path) -> Maker<'a> {
+        Maker { home, split, partial }
+    }
+
+    /// The memory as the data segments make it, and after the start function if there is one.
+    pub fn base(&self, record: &Record) -> Result<ImageRecord, InstallError> {
+        let memory = self.store(|file| {
+            file.set_len(self.split.memory_bytes)?;
+            for (offset, data) in &self.split.data {
+                file.seek(SeekFrom::Start(*offset))?;
+                file.write_all(data)?;
+            }
+            Ok(())
+        })?;
+        // The code still sets the globals to their first values: there is nothing to restore.
+        let base = ImageRecord { memory, globals: Vec::new(), buffer: None };
+        if !self.split.has_start {
+            return Ok(base);
+        }
+        self.refuse_warm_up(BASE)?;
+        self.run(record, BASE, &base, WarmUp::start())
+    }
+
+    /// The image after `_initialize` and the warm-up texts, for a runtime that has any.
+    pub fn warm(
+        &self,
+        record: &Record,
+        name: &str,
+        base: &ImageRecord,
+        texts: &[String],
+    ) -> Result<ImageRecord, InstallError> {
+        if record.driver == DriverRecord::Command {
+            if texts.is_empty() {
+                return Ok(base.clone());
+            }
+            let problem = "a runtime with the driver `command` has no warm-up".to_owned();
+            return Err(InstallError::WarmUp { image: name.to_owned(), problem });
+        }
+        self.refuse_warm_up(name)?;
+        self.run(record, name, base, WarmUp::turns(texts))
+    }
+
+    fn refuse_warm_up(&self, image: &str) -> Result<(), InstallError> {
+        match self.split.no_warm_image {
+            None => Ok(()),
+            Some(reason) => {
+                let problem = format!("the module {reason}, which an image cannot hold");
+                Err(InstallError::WarmUp { image: image.to_owned(), problem })
+            }
+        }
+    }
+
+    /// Runs a guest on `from` and takes its memory and globals afterwards.
+    fn run(
+        &self,
+        record: &Record,
+        name: &str,
+        from: &ImageRecord,
+        warm_up: WarmUp<'_>,
+    ) -> Result<ImageRecord, InstallError> {
+        let failed = |problem: String| InstallError::WarmUp { image: name.to_owned(), problem };
+        let mut record = record.clone();
+        record.images.insert(name.to_owned(), from.clone());
+        let loading = Loading { reset: Reset::best(), keep: 0 };
+        let program =
+            Program::of_record(self.home, &record, name, loading).map_err(|error| failed(error.to_string()))?;
+        let sandbox = Sandbox::new(program).map_err(|error| failed(error.to_string()))?;
+        let scratch = ScratchRoot::new(self.partial).map_err(|error| failed(error.to_string()))?;
+        let warmed = wait_for(sandbox.warm(&warm_up, &self.split.globals, &warm_up_limits(), &scratch));
+        let (memory, globals, buffer) = warmed.map_err(failed)?;
+        Ok(ImageRecord { memory: self.store(|file| write_sparse(file, &memory))?, globals, buffer })
+    }
+
+    /// Writes an image and moves it to its place, named after its digest.
+    fn store(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<FileRecord, InstallError> {
+        let partial = self.partial.join("image");
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |error| InstallError::Io { path, error }
+        };
+        let mut file = File::create(&partial).map_err(io(&partial))?;
+        write(&mut file).and_then(|()| file.sync_all()).map_err(io(&partial))?;
+        let place = self.home.image(&digest::of_file(&partial).map_err(io(&partial))?);
+        std::fs::rename(&partial, &place).map_err(io(&place))?;
+        FileRecord::of(self.home, &place).map_err(io(&place))
+    }
+}
+
+/// Drives a warm-up on a thread of its own, so that an install can also be called from inside an async runtime.
+fn wait_for(warm_up: impl Future<Output = Result<Warmed, String>> + Send) -> Result<Warmed, String> {
+    let drive = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.map_err(|error| error.to_string())?.block_on(warm_up)
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(drive).join().unwrap_or_else(|_| Err("the warm-up's thread panicked".to_owned()))
+    })
+}
+
+fn write_sparse(file: &mut File, memory: &[u8]) -> io::Result<()> {
+    file.set_len(memory.len() as u64)?;
+    let mut end = 0;
+    for (index, piece) in memory.chunks(PIECE).enumerate() {
+        if piece.iter().any(|byte| *byte != 0) {
+            let start = index * PIECE;
+            if start != end {
+                file.seek(SeekFrom::Start(start as u64))?;
+            }
+            file.write_all(piece)?;
+            end = start + piece.len();
+        }
+    }
+    Ok(())
+}

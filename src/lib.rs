@@ -1,0 +1,44 @@
+//! Run scripts nobody vouches for, sealed inside WebAssembly.
+//!
+//! Each call gets a fresh wasmtime store: a memory of its own, its own fuel and deadline, one temporary directory, and
+//! nothing else of the host. An interpreter starts from an image of its memory, which takes a fraction of what the
+//! operating system needs to start the native one.
+//!
+//! ```no_run
+//! use ampoule::{Call, CancellationToken, Home, WasmExecutor};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Installed once, by `ampoule runtime install python`.
+//! let executor = WasmExecutor::builder(Home::from_env()?).allow("python", "python").build()?;
+//! let call = Call::new("import sys; print(sum(map(int, sys.argv[1:])))").arguments(["20", "22"]);
+//! let outcome = executor.call("python", call, &CancellationToken::new()).await?;
+//! assert_eq!(outcome.stdout_text(), "42\n");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The parts, from the top: an [`Installer`] puts a runtime of the [`Catalog`] into a [`Home`]; a [`WasmExecutor`]
+//! loads it and makes [`Call`]s under [`Limits`]; an [`Outcome`] says how the script ended. [`ScriptExecutor`] is the
+//! seam for hosts that may run their scripts elsewhere too.
+
+mod executor;
+mod install;
+mod limits;
+mod memory;
+mod runtime;
+mod sandbox;
+mod script;
+
+pub use executor::{BuildError, ExecuteError, ScriptExecutor, WasmExecutor, WasmExecutorBuilder};
+pub use install::{ArchiveError, FetchError, From as InstallFrom, InstallError, Installer, State, Step};
+pub use limits::{Limits, LimitsError};
+pub use memory::Reset;
+pub use runtime::{
+    Catalog, CatalogError, Driver, Extract, Home, HomeError, ImageSpec, LoadError, Manifest, ManifestError, Mount,
+    Recipe, RecordError, Source, SplitError,
+};
+pub use sandbox::{Call, CallError, InputFile, Sink, Stdin};
+pub use script::{Origin, Outcome, ScriptRequest, Status, TRAP_EXIT_CODE, Usage, content_sha256};
+/// Cancels calls; of the crate `tokio-util`.
+pub use tokio_util::sync::CancellationToken;

@@ -1,0 +1,189 @@
+//! The slots of one image, as the engine's source of linear memories.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
+
+use super::map::Reservation;
+use super::scan::Scanner;
+use super::slot::{ImageFile, Region, Reset};
+use super::{GUARD_BYTES, RESERVED_BYTES};
+
+/// The slots of one image. A call takes one (or makes one), and gives it back reset when its store is dropped.
+pub(crate) struct SlotPool {
+    image: Arc<ImageFile>,
+    reset: Reset,
+    scanner: Option<Scanner>,
+    idle: Mutex<Vec<Region>>,
+    /// Slots beyond this many are unmapped when they come back instead of kept.
+    keep: usize,
+}
+
+impl SlotPool {
+    pub fn new(image: Arc<ImageFile>, reset: Reset, keep: usize) -> io::Result<Arc<SlotPool>> {
+        let scanner = if reset == Reset::Scan { Some(Scanner::new()?) } else { None };
+        Ok(Arc::new(SlotPool { image, reset, scanner, idle: Mutex::default(), keep }))
+    }
+
+    fn take(&self) -> io::Result<Region> {
+        // A poisoned lock means a panic between two list operations, each of which leaves the list whole.
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match idle {
+            Some(region) => Ok(region),
+            None => Region::new(&self.image, self.reset, (RESERVED_BYTES + GUARD_BYTES) as usize),
+        }
+    }
+
+    fn give_back(&self, mut region: Region) {
+        if let Err(error) = region.reset(&self.image, self.reset, self.scanner.as_ref()) {
+            // The region is unmapped, so nothing of the call is left; the next call makes a new one.
+            tracing::warn!(%error, "a memory slot could not be reset and was dropped");
+            return;
+        }
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < self.keep {
+            idle.push(region);
+        }
+    }
+
+    /// The idle slots that differ from the image. For tests: there must never be one.
+    #[cfg(test)]
+    pub fn differing(&self) -> usize {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.iter_mut().filter_map(|region| (region.bytes_mut() != self.image.bytes()).then_some(())).count()
+    }
+}
+
+/// What an engine with this pool asks when it needs a memory. The pool itself cannot be the creator, because a slot
+/// must own a handle to its pool.
+pub(crate) struct Creator(pub Arc<SlotPool>);
+
+// SAFETY: a slot is at least `minimum` bytes (checked), never moves (the whole 32-bit range is reserved), faults
+// between its size and the end of the guard, and is owned by one instance at a time: it leaves the pool when it is
+// taken and comes back when it is dropped. It is not zero-filled but holds the image, which is the point: the modules
+// that run on it had the data segments taken out that would have been laid over zeros.
+unsafe impl MemoryCreator for Creator {
+    fn new_memory(
+        &self,
+        _ty: MemoryType,
+        minimum: usize,
+        _maximum: Option<usize>,
+        reserved_size_in_bytes: Option<usize>,
+        guard_size_in_bytes: usize,
+    ) -> Result<Box<dyn LinearMemory>, String> {
+        // The engine's own heap for exception objects comes this way too; it reserves less.
+        if reserved_size_in_bytes != Some(RESERVED_BYTES as usize) {
+            return Plain.new_memory(_ty, minimum, _maximum, reserved_size_in_bytes, guard_size_in_bytes);
+        }
+        if guard_size_in_bytes > GUARD_BYTES as usize {
+            return Err(format!("a guard of {guard_size_in_bytes} bytes was asked for, slots have {GUARD_BYTES}"));
+        }
+        if minimum > self.0.image.len() {
+            let image = self.0.image.len();
+            return Err(format!("the module needs {minimum} bytes of memory, but its image holds {image}"));
+        }
+        let region = self.0.take().map_err(|error| format!("no address space for a memory slot: {error}"))?;
+        Ok(Box::new(Slot { pool: self.0.clone(), region: Some(region) }))
+    }
+}
+
+/// One call's linear memory.
+struct Slot {
+    pool: Arc<SlotPool>,
+    /// Always there until the drop takes it.
+    region: Option<Region>,
+}
+
+impl Slot {
+    fn region(&self) -> &Region {
+        self.region.as_ref().expect("a slot holds its region until it is dropped")
+    }
+}
+
+// SAFETY: the base never moves; `byte_size` bytes are accessible and the rest of the reservation faults; the region
+// is owned by this slot alone.
+unsafe impl LinearMemory for Slot {
+    fn byte_size(&self) -> usize {
+        self.region().size()
+    }
+
+    fn byte_capacity(&self) -> usize {
+        RESERVED_BYTES as usize
+    }
+
+    fn grow_to(&mut self, size: usize) -> wasmtime::Result<()> {
+        if size > RESERVED_BYTES as usize {
+            wasmtime::bail!("{size} bytes are more than a 32-bit memory holds");
+        }
+        let region = self.region.as_mut().expect("a slot holds its region until it is dropped");
+        Ok(region.grow(size)?)
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.region().base()
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(region) = self.region.take() {
+            self.pool.give_back(region);
+        }
+    }
+}
+
+/// Memories without an image: zeros, made for one instance and unmapped with it.
+struct Plain;
+
+// SAFETY: the mapping is zero-filled, owned by the instance, does not move, and faults behind its size up to the end of
+// the guard.
+unsafe impl MemoryCreator for Plain {
+    fn new_memory(
+        &self,
+        _ty: MemoryType,
+        minimum: usize,
+        _maximum: Option<usize>,
+        reserved_size_in_bytes: Option<usize>,
+        guard_size_in_bytes: usize,
+    ) -> Result<Box<dyn LinearMemory>, String> {
+        let capacity = reserved_size_in_bytes.unwrap_or(0).max(minimum);
+        let make = || {
+            let mut reservation = Reservation::new(capacity.saturating_add(guard_size_in_bytes))?;
+            reservation.commit(0..minimum)?;
+            io::Result::Ok(reservation)
+        };
+        let reservation = make().map_err(|error| format!("no address space for a memory: {error}"))?;
+        Ok(Box::new(PlainMemory { reservation, size: minimum, capacity }))
+    }
+}
+
+struct PlainMemory {
+    reservation: Reservation,
+    size: usize,
+    capacity: usize,
+}
+
+// SAFETY: as for `Plain`.
+unsafe impl LinearMemory for PlainMemory {
+    fn byte_size(&self) -> usize {
+        self.size
+    }
+
+    fn byte_capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn grow_to(&mut self, size: usize) -> wasmtime::Result<()> {
+        if size > self.capacity {
+            wasmtime::bail!("{size} bytes were asked of a memory that reserved {}", self.capacity);
+        }
+        self.reservation.commit(self.size..size)?;
+        self.size = size;
+        Ok(())
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.reservation.base()
+    }
+}

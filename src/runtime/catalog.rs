@@ -1,0 +1,191 @@
+//! The runtimes that can be installed: the built-in ones, and any folder with a `runtime.toml`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Manifest, ManifestError, digest};
+
+/// A manifest and the files that lie beside it.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    /// What the runtime is made of.
+    pub manifest: Manifest,
+    text: String,
+    files: Files,
+}
+
+#[derive(Debug, Clone)]
+enum Files {
+    BuiltIn(&'static [(&'static str, &'static str)]),
+    Folder(PathBuf),
+}
+
+/// A runtime that cannot be found or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// No runtime has the name.
+    #[error("there is no runtime named `{name}`; there are: {known}")]
+    NoSuchRuntime {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// No runtime takes the extension.
+    #[error("no runtime runs files that end in `{extension}`; known endings: {known}; or name one with --runtime")]
+    NoSuchExtension {
+        /// The extension asked for, with its dot, or a word for none.
+        extension: String,
+        /// The extensions there are.
+        known: String,
+    },
+    /// A file beside the manifest cannot be read.
+    #[error("the runtime file `{}` cannot be read: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The manifest is wrong.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+}
+
+impl Recipe {
+    fn built_in(text: &'static str, files: &'static [(&'static str, &'static str)]) -> Recipe {
+        let manifest = Manifest::parse("built in", text).expect("the built-in manifests are tested");
+        Recipe { manifest, text: text.to_owned(), files: Files::BuiltIn(files) }
+    }
+
+    /// The runtime whose `runtime.toml` lies in `folder`.
+    pub fn from_folder(folder: &Path) -> Result<Recipe, CatalogError> {
+        let path = folder.join("runtime.toml");
+        let text = fs::read_to_string(&path).map_err(|error| CatalogError::File { path: path.clone(), error })?;
+        let manifest = Manifest::parse(&path.display().to_string(), &text)?;
+        Ok(Recipe { manifest, text, files: Files::Folder(folder.to_owned()) })
+    }
+
+    /// The text of a file beside the manifest.
+    pub(crate) fn file(&self, name: &str) -> Result<String, CatalogError> {
+        match &self.files {
+            Files::BuiltIn(files) => {
+                let found = files.iter().find(|(known, _)| *known == name);
+                let missing = || CatalogError::File { path: name.into(), error: std::io::ErrorKind::NotFound.into() };
+                found.map(|(_, text)| (*text).to_owned()).ok_or_else(missing)
+            }
+            Files::Folder(folder) => {
+                let path = folder.join(name);
+                fs::read_to_string(&path).map_err(|error| CatalogError::File { path, error })
+            }
+        }
+    }
+
+    /// The folder of the manifest, for those that have one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.files {
+            Files::BuiltIn(_) => None,
+            Files::Folder(folder) => Some(folder),
+        }
+    }
+
+    /// The digest of everything that decides what an install makes: the manifest, the warm-up files, and, for a source
+    /// in a folder, the module.
+    pub(crate) fn digest(&self) -> Result<String, CatalogError> {
+        let mut parts = vec![digest::of_bytes(self.text.as_bytes())];
+        for image in self.manifest.images.values() {
+            for file in &image.warm_up {
+                parts.push(digest::of_bytes(self.file(file)?.as_bytes()));
+            }
+        }
+        if let (super::Source::Folder { folder }, Some(base)) = (&self.manifest.source, self.folder()) {
+            let path = base.join(folder).join(&self.manifest.module);
+            parts.push(digest::of_file(&path).map_err(|error| CatalogError::File { path, error })?);
+        }
+        Ok(digest::of_bytes(parts.join("\n").as_bytes()))
+    }
+}
+
+/// The runtimes that can be installed, by name.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    recipes: BTreeMap<String, Recipe>,
+}
+
+impl Catalog {
+    /// The runtimes that come with this crate.
+    pub fn built_in() -> Catalog {
+        let python = Recipe::built_in(
+            include_str!("../../runtimes/python/runtime.toml"),
+            &[
+                ("boot.py", include_str!("../../runtimes/python/boot.py")),
+                ("ending.py", include_str!("../../runtimes/python/ending.py")),
+                ("wasi.py", include_str!("../../runtimes/python/wasi.py")),
+                ("warm.py", include_str!("../../runtimes/python/warm.py")),
+                ("warm-data.py", include_str!("../../runtimes/python/warm-data.py")),
+                ("seal.py", include_str!("../../runtimes/python/seal.py")),
+            ],
+        );
+        Catalog { recipes: [python].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
+    }
+
+    /// All runtimes, in the order of their names.
+    pub fn recipes(&self) -> impl Iterator<Item = &Recipe> {
+        self.recipes.values()
+    }
+
+    /// The runtime that has an image (or is itself) of this name.
+    pub fn by_image(&self, image: &str) -> Result<&Recipe, CatalogError> {
+        let found = self.recipes.values().find(|recipe| recipe.manifest.images.contains_key(image));
+        found.ok_or_else(|| CatalogError::NoSuchRuntime {
+            name: image.to_owned(),
+            known: list(self.recipes.values().flat_map(|recipe| recipe.manifest.image_names().map(str::to_owned))),
+        })
+    }
+
+    /// The runtime that runs the script at `path`, by the path's extension, whatever its case.
+    pub fn by_extension(&self, path: &Path) -> Result<&Recipe, CatalogError> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        let takes = |recipe: &&Recipe| {
+            extension.as_ref().is_some_and(|extension| recipe.manifest.extensions.contains(extension))
+        };
+        self.recipes.values().find(takes).ok_or_else(|| CatalogError::NoSuchExtension {
+            extension: extension.map_or("no extension".into(), |extension| format!(".{extension}")),
+            known: list(self.recipes.values().flat_map(|recipe| &recipe.manifest.extensions).map(|e| format!(".{e}"))),
+        })
+    }
+}
+
+fn list(names: impl Iterator<Item = String>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_manifests_are_sound_and_their_files_are_there() {
+        for recipe in Catalog::built_in().recipes() {
+            recipe.digest().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_runtime_is_found_by_extension_whatever_its_case() {
+        let catalog = Catalog::built_in();
+        assert_eq!(catalog.by_extension(Path::new("a/B.PY")).unwrap().manifest.name, "python");
+        let error = catalog.by_extension(Path::new("a.rb")).unwrap_err().to_string();
+        assert!(error.contains("`.rb`") && error.contains(".py"), "{error}");
+        assert!(catalog.by_extension(Path::new("Makefile")).unwrap_err().to_string().contains("no extension"));
+    }
+
+    #[test]
+    fn an_image_is_found_with_its_runtime() {
+        let catalog = Catalog::built_in();
+        assert_eq!(catalog.by_image("python-data").unwrap().manifest.name, "python");
+        assert!(catalog.by_image("ruby").unwrap_err().to_string().contains("python-data"));
+    }
+}

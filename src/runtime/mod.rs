@@ -1,0 +1,24 @@
+//! From a manifest to something that can be instantiated.
+//!
+//! [`Manifest`] says what a runtime is made of and [`Catalog`] which ones there are; [`Home`] is where installed ones
+//! lie, [`Record`](record::Record) what belongs together there; [`split`](split::split) takes a module apart into code
+//! and data; [`Program`] is an image loaded into an engine.
+
+mod catalog;
+pub(crate) mod digest;
+pub(crate) mod engine;
+mod home;
+mod manifest;
+mod program;
+pub(crate) mod record;
+pub(crate) mod split;
+
+pub use catalog::{Catalog, CatalogError, Recipe};
+pub use home::{Home, HomeError};
+pub(crate) use home::{HomeLock, create_private_dir};
+pub(crate) use manifest::is_inside;
+pub use manifest::{Driver, Extract, ImageSpec, Manifest, ManifestError, Mount, Source};
+pub use program::LoadError;
+pub(crate) use program::{Loading, Program, read_globals};
+pub use record::RecordError;
+pub use split::SplitError;

@@ -1,0 +1,232 @@
+//! One call: a script and everything it is given.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+
+use super::stdio::{Sink, Stdin};
+use crate::Limits;
+
+/// A script and everything it is given. Nothing else of the host is there.
+///
+/// [`ScriptRequest`](crate::ScriptRequest) is the contract's narrower form of it; this one also carries arguments, an
+/// environment, files, limits of its own, and streams.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Call {
+    /// The script's text.
+    pub source: String,
+    /// The script's name, as messages and `argv[0]` show it. Default: the runtime's.
+    pub name: Option<String>,
+    /// Arguments behind the script's name.
+    pub arguments: Vec<String>,
+    /// Variables besides `PATH`, `HOME`, `TMPDIR` and `LANG`, which they may replace.
+    pub environment: Vec<(String, String)>,
+    /// Standard input. Default: closed.
+    pub stdin: Stdin,
+    /// Files in the working directory before the script starts. They count against the directory's limits.
+    pub files: Vec<InputFile>,
+    /// What the call may use.
+    pub limits: Limits,
+    /// Where standard output goes as it comes, instead of into the outcome.
+    pub stdout: Option<Sink>,
+    /// Where standard error goes as it comes, instead of into the outcome.
+    pub stderr: Option<Sink>,
+    /// The skill that the script belongs to, which sees its name as `TRACON_SKILL_NAME` and its directory as
+    /// `TRACON_SKILL_TEMP`.
+    pub skill: Option<String>,
+    /// A host folder that gets a copy of what the script left in its directory, however it ended.
+    pub keep: Option<PathBuf>,
+}
+
+/// A file that a script finds in its working directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputFile {
+    /// A relative path with `/` between its parts and no `.` or `..`.
+    pub path: String,
+    /// What it holds.
+    pub content: Bytes,
+}
+
+impl Call {
+    /// A call of this script with nothing else and the default limits.
+    pub fn new(source: impl Into<String>) -> Call {
+        Call {
+            source: source.into(),
+            name: None,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            stdin: Stdin::Closed,
+            files: Vec::new(),
+            limits: Limits::default(),
+            stdout: None,
+            stderr: None,
+            skill: None,
+            keep: None,
+        }
+    }
+
+    /// Sets the script's name.
+    pub fn name(mut self, name: impl Into<String>) -> Call {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Call {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a variable.
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Call {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets standard input.
+    pub fn stdin(mut self, stdin: Stdin) -> Call {
+        self.stdin = stdin;
+        self
+    }
+
+    /// Adds a file.
+    pub fn file(mut self, path: impl Into<String>, content: impl Into<Bytes>) -> Call {
+        self.files.push(InputFile { path: path.into(), content: content.into() });
+        self
+    }
+
+    /// Sets the limits.
+    pub fn limits(mut self, limits: Limits) -> Call {
+        self.limits = limits;
+        self
+    }
+}
+
+/// A call that is refused before anything starts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// Something is larger than its limit.
+    #[error("the call's {what} takes {bytes} bytes, but `{limit}` allows {allowed}")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// How large it is.
+        bytes: u64,
+        /// The limit's name.
+        limit: &'static str,
+        /// The limit.
+        allowed: u64,
+    },
+    /// The image does not fit into the memory the call may have.
+    #[error("the image `{image}` holds {bytes} bytes of memory, but `memory_bytes` allows {allowed}")]
+    ImageTooLarge {
+        /// Which image.
+        image: String,
+        /// Its memory.
+        bytes: u64,
+        /// The limit.
+        allowed: u64,
+    },
+    /// A file's path could leave the working directory, or cannot be written down.
+    #[error("the file path `{0}` is not a relative path without `.` and `..`")]
+    FilePath(String),
+    /// An argument or variable cannot be given to a program.
+    #[error("the {what} {value:?} cannot be given to a program: {problem}")]
+    NotAnArgument {
+        /// Argument, variable name or value.
+        what: &'static str,
+        /// What it is.
+        value: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// A limit that cannot be meant.
+    #[error(transparent)]
+    Limits(#[from] crate::limits::LimitsError),
+}
+
+impl Call {
+    /// Checks everything that can be checked before the image is known.
+    pub(super) fn check(&self) -> Result<(), CallError> {
+        let limits = &self.limits;
+        limits.check()?;
+        let arguments = self.arguments.iter().chain(&self.name).chain(&self.skill).map(|argument| argument.len() + 1);
+        let variables = self.environment.iter().map(|(name, value)| name.len() + value.len() + 2);
+        let files = self.files.iter().map(|file| file.content.len());
+        let sizes: [(_, u64, _, u64); 4] = [
+            ("script", self.source.len() as u64, "source_bytes", limits.source_bytes as u64),
+            ("standard input", self.stdin.len() as u64, "stdin_bytes", limits.stdin_bytes as u64),
+            (
+                "arguments and environment",
+                arguments.chain(variables).sum::<usize>() as u64,
+                "arguments_bytes",
+                limits.arguments_bytes as u64,
+            ),
+            ("files", files.sum::<usize>() as u64, "scratch_bytes", limits.scratch_bytes),
+        ];
+        for (what, bytes, limit, allowed) in sizes {
+            if bytes > allowed {
+                return Err(CallError::TooLarge { what, bytes, limit, allowed });
+            }
+        }
+        for argument in self.arguments.iter().chain(&self.name).chain(&self.skill) {
+            refuse("argument", argument, argument.contains('\0'), "it holds a NUL byte")?;
+        }
+        for (name, value) in &self.environment {
+            refuse("variable", name, name.is_empty(), "its name is empty")?;
+            refuse("variable", name, name.contains(['=', '\0']), "its name holds `=` or a NUL byte")?;
+            refuse("value", value, value.contains('\0'), "it holds a NUL byte")?;
+        }
+        for file in &self.files {
+            if !crate::runtime::is_inside(&file.path) {
+                return Err(CallError::FilePath(file.path.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refuse(what: &'static str, value: &str, wrong: bool, problem: &'static str) -> Result<(), CallError> {
+    if wrong { Err(CallError::NotAnArgument { what, value: value.to_owned(), problem }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_size_is_allowed_at_its_limit_and_refused_one_byte_over() {
+        let call = |source: usize, stdin: usize, file: usize| {
+            let mut call = Call::new("x".repeat(source)).stdin(Stdin::Bytes(vec![0; stdin].into()));
+            call = call.file("f", vec![0; file]);
+            call.limits.source_bytes = 3;
+            call.limits.stdin_bytes = 4;
+            call.limits.scratch_bytes = 5;
+            call.check()
+        };
+        call(3, 4, 5).unwrap();
+        for (sizes, limit) in [((4, 4, 5), "source_bytes"), ((3, 5, 5), "stdin_bytes"), ((3, 4, 6), "scratch_bytes")] {
+            let error = call(sizes.0, sizes.1, sizes.2).unwrap_err().to_string();
+            assert!(error.contains(limit), "{error}");
+        }
+        // "ab" with its NUL, and "n=v" with its own.
+        let mut call = Call::new("").arguments(["ab"]).variable("n", "v");
+        call.limits.arguments_bytes = 7;
+        call.check().unwrap();
+        call.limits.arguments_bytes = 6;
+        assert!(call.check().unwrap_err().to_string().contains("takes 7 bytes, but `arguments_bytes` allows 6"));
+    }
+
+    #[test]
+    fn what_no_program_can_be_given_is_refused() {
+        assert!(Call::new("").arguments(["a\0b"]).check().is_err());
+        assert!(Call::new("").variable("a=b", "").check().is_err());
+        assert!(Call::new("").variable("", "x").check().is_err());
+        assert!(Call::new("").variable("a", "x\0").check().is_err());
+        for path in ["../f", "/f", "a/../f", "", "a//f"] {
+            assert!(matches!(Call::new("").file(path, "").check(), Err(CallError::FilePath(_))), "{path}");
+        }
+    }
+}

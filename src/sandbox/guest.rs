@@ -1,0 +1,69 @@
+//! What a store holds: the guest's WASI context and the limits the engine asks about.
+
+use wasmtime::{Linker, ResourceLimiter};
+use wasmtime_wasi::p1::wasi_snapshot_preview1;
+
+use super::wasi::Guarded;
+use crate::Limits;
+
+/// The state of one call's store.
+pub(crate) struct Guest {
+    pub(super) wasi: Guarded,
+    pub(super) limiter: Limiter,
+}
+
+/// Defines everything a guest can import.
+pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    wasi_snapshot_preview1::add_to_linker(linker, |guest: &mut Guest| &mut guest.wasi)?;
+    // CPython's build has a door to functions of its host. There are none here: the answer is "no host".
+    linker.func_wrap("host", "call", |_: i32, _: i32, _: i32, _: i32| -1_i32)?;
+    Ok(())
+}
+
+/// Answers the engine when a guest wants more memory or a larger table.
+pub(super) struct Limiter {
+    memory_bytes: usize,
+    table_elements: usize,
+    tables: usize,
+    /// The most linear memory so far.
+    pub peak_memory_bytes: usize,
+}
+
+impl Limiter {
+    pub fn new(limits: &Limits, image_bytes: usize) -> Limiter {
+        Limiter {
+            memory_bytes: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
+            table_elements: limits.table_elements,
+            tables: limits.tables,
+            peak_memory_bytes: image_bytes,
+        }
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let allowed = desired <= self.memory_bytes;
+        if allowed {
+            self.peak_memory_bytes = self.peak_memory_bytes.max(desired);
+        }
+        Ok(allowed)
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= self.table_elements)
+    }
+
+    // One module is instantiated once, and images hold one memory; the second memory is the engine's heap for
+    // exception objects.
+    fn instances(&self) -> usize {
+        1
+    }
+
+    fn tables(&self) -> usize {
+        self.tables
+    }
+
+    fn memories(&self) -> usize {
+        2
+    }
+}

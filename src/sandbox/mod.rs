@@ -1,0 +1,360 @@
+//! One call: a fresh store, a WASI context that holds one directory, pipes for the standard streams, fuel, a deadline.
+//!
+//! [`Sandbox`] is a loaded image with everything resolved that does not change from call to call; [`Sandbox::run`] is
+//! the life of one call, from the checks to the outcome. Whatever ends it, and even when its future is dropped in the
+//! middle, the store, the slot and the directory go with it.
+
+mod ambient;
+mod call;
+mod guest;
+mod quota;
+mod scratch;
+mod stdio;
+mod ticker;
+mod warm;
+mod wasi;
+
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+use wasmtime::{Instance, InstancePre, Linker, Memory, ModuleExport, Store, Trap, TypedFunc, WasmParams, WasmResults};
+use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
+
+pub(crate) use ambient::Ambient;
+pub use call::{Call, CallError, InputFile};
+pub(crate) use guest::Guest;
+use guest::Limiter;
+use quota::Quota;
+pub(crate) use scratch::{Scratch, ScratchRoot};
+use stdio::{Capture, GuestStdin};
+pub use stdio::{Sink, Stdin};
+pub(crate) use ticker::Ticker;
+pub(crate) use warm::{WarmUp, Warmed};
+use wasi::{Exit, Guarded};
+
+use crate::runtime::Program;
+use crate::runtime::record::DriverRecord;
+use crate::script::{Outcome, Status, Usage};
+use crate::{ExecuteError, Limits};
+
+/// A loaded image, ready to run calls.
+pub(crate) struct Sandbox {
+    pub program: Program,
+    instance: InstancePre<Guest>,
+    entry: Entry,
+}
+
+/// The exports that start a guest.
+enum Entry {
+    Command { start: ModuleExport },
+    Turn { memory: ModuleExport, allocate: ModuleExport, turn: ModuleExport },
+}
+
+/// The streams of a call that is running.
+struct Streams {
+    stdout: Capture,
+    stderr: Capture,
+}
+
+impl Sandbox {
+    /// Resolves the imports and exports of a program.
+    pub fn new(program: Program) -> wasmtime::Result<Sandbox> {
+        let mut linker = Linker::new(&program.engine);
+        guest::link(&mut linker)?;
+        let instance = linker.instantiate_pre(&program.module)?;
+        let export = |name: &str| {
+            let export = program.module.get_export_index(name);
+            export.ok_or_else(|| wasmtime::format_err!("the module does not export `{name}`"))
+        };
+        let entry = match program.driver {
+            DriverRecord::Command => Entry::Command { start: export("_start")? },
+            DriverRecord::Turn => {
+                Entry::Turn { memory: export("memory")?, allocate: export("host_alloc")?, turn: export("turn")? }
+            }
+        };
+        Ok(Sandbox { program, instance, entry })
+    }
+
+    /// Runs one call to its end, its timeout, or the cancellation.
+    pub async fn run(
+        &self,
+        call: Call,
+        roots: &ScratchRoot,
+        ticker: &Ticker,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, ExecuteError> {
+        call.check()?;
+        self.check_image(&call.limits)?;
+        if cancel.is_cancelled() {
+            return Err(ExecuteError::Cancelled);
+        }
+        let scratch = roots.scratch().map_err(ExecuteError::Scratch)?;
+        let Call { source, name, arguments, environment, stdin, files, limits, stdout, stderr, skill, keep } = call;
+        for file in &files {
+            scratch.place(&file.path, &file.content).map_err(ExecuteError::Scratch)?;
+        }
+        let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
+        let environment = self.environment(&scratch, skill, environment);
+        let arguments = std::iter::once(name).chain(arguments).collect::<Vec<_>>();
+
+        let streams = Streams {
+            stdout: Capture::new(limits.stdout_bytes, stdout),
+            stderr: Capture::new(limits.stderr_bytes, stderr),
+        };
+        let mut quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
+        quota.placed(files.iter().map(|file| file.content.len() as u64));
+        let context = self
+            .context(&scratch, stdin, &streams, Ambient::Host, &limits, |builder| match self.entry {
+                Entry::Command { .. } => {
+                    builder.args(&arguments).envs(&environment);
+                }
+                // A reactor has read both long ago; it gets them with its turn.
+                Entry::Turn { .. } => {}
+            })
+            .map_err(ExecuteError::Scratch)?;
+        let guest = Guest {
+            wasi: Guarded::new(context, quota, limits.poll_subscriptions),
+            limiter: Limiter::new(&limits, self.program.image_bytes),
+        };
+        let mut store = self.store(guest, &limits).map_err(ExecuteError::Engine)?;
+
+        let start = Instant::now();
+        let text = match self.entry {
+            Entry::Command { .. } => {
+                scratch.place(&script_file(&arguments[0]), source.as_bytes()).map_err(ExecuteError::Scratch)?;
+                None
+            }
+            Entry::Turn { .. } => Some(turn_text(&source, &arguments, &environment, scratch.guest_path())),
+        };
+        let ended = {
+            let _ticking = ticker.running();
+            let timeout = async {
+                match limits.timeout {
+                    Some(timeout) => tokio::time::sleep(timeout).await,
+                    None => std::future::pending().await,
+                }
+            };
+            // Dropping the guest's future unwinds the guest: nothing of it runs on after this block.
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(ExecuteError::Cancelled),
+                ended = self.drive(&mut store, text.as_deref()) => Some(ended),
+                () = timeout => None,
+            }
+        };
+        let wall_time = start.elapsed();
+
+        let fuel = limits.fuel.unwrap_or(u64::MAX).saturating_sub(store.get_fuel().map_err(ExecuteError::Engine)?);
+        let peak_memory_bytes = store.data().limiter.peak_memory_bytes as u64;
+        let bytes_written = store.data().wasi.quota().written();
+        drop(store);
+        let status = match ended {
+            None => Status::TimedOut,
+            Some(ended) => status(ended)?,
+        };
+        let (stdout, stderr) = (streams.stdout.finish(), streams.stderr.finish());
+        let usage = Usage {
+            fuel,
+            wall_time,
+            peak_memory_bytes,
+            bytes_written,
+            stdout_bytes: stdout.written,
+            stderr_bytes: stderr.written,
+        };
+        let truncated = stdout.truncated || stderr.truncated;
+        clean_up(scratch, keep).await?;
+        Ok(Outcome { status, stdout: stdout.bytes, stderr: stderr.bytes, truncated, usage })
+    }
+
+    fn check_image(&self, limits: &Limits) -> Result<(), CallError> {
+        let bytes = self.program.image_bytes as u64;
+        if bytes <= limits.memory_bytes {
+            return Ok(());
+        }
+        Err(CallError::ImageTooLarge { image: self.program.name.clone(), bytes, allowed: limits.memory_bytes })
+    }
+
+    /// The variables of a call: what every script needs, the runtime's own, the call's, the later ones winning.
+    fn environment(
+        &self,
+        scratch: &Scratch,
+        skill: Option<String>,
+        call: Vec<(String, String)>,
+    ) -> Vec<(String, String)> {
+        let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let skill =
+            skill.map(|skill| [own("TRACON_SKILL_NAME", &skill), own("TRACON_SKILL_TEMP", scratch.guest_path())]);
+        let constants = [
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("HOME", scratch.guest_path()),
+            ("TMPDIR", scratch::TMP),
+            ("LANG", "C.UTF-8"),
+        ];
+        let mut variables: Vec<(String, String)> = Vec::new();
+        let constants = constants.into_iter().map(|(name, value)| own(name, value));
+        let runtime = self.program.environment.clone();
+        for (name, value) in constants.chain(runtime).chain(skill.into_iter().flatten()).chain(call) {
+            match variables.iter_mut().find(|(known, _)| *known == name) {
+                Some(known) => known.1 = value,
+                None => variables.push((name, value)),
+            }
+        }
+        variables
+    }
+
+    /// A WASI context: the runtime's folders read-only, the call's directory, the streams, and nothing else.
+    ///
+    /// The order of the directories is part of the image: the guest's C library numbered them when it was made.
+    fn context(
+        &self,
+        scratch: &Scratch,
+        stdin: Stdin,
+        streams: &Streams,
+        ambient: Ambient,
+        limits: &Limits,
+        more: impl FnOnce(&mut WasiCtxBuilder),
+    ) -> std::io::Result<wasmtime_wasi::p1::WasiP1Ctx> {
+        let mut builder = WasiCtxBuilder::new();
+        // File operations take microseconds on the call's own directory; handing each to another thread takes longer.
+        // Sleeps never block: see `wasi::Guarded`.
+        builder.allow_blocking_current_thread(true).max_random_size(limits.random_bytes);
+        builder.stdin(GuestStdin::new(stdin)).stdout(streams.stdout.clone()).stderr(streams.stderr.clone());
+        let mounts =
+            self.program.mounts.iter().map(|(host, guest)| (host.as_path(), guest.as_str(), FsPerms::ReadOnly));
+        let own = [
+            (scratch.inner(), scratch::TMP, FsPerms::ReadWrite),
+            (scratch.outer(), scratch::SCRATCH, FsPerms::ReadWrite),
+        ];
+        for (host, guest, permissions) in mounts.chain(own) {
+            builder.preopened_dir(host, guest, permissions).map_err(std::io::Error::other)?;
+        }
+        ambient.apply(&mut builder);
+        more(&mut builder);
+        Ok(builder.build_p1())
+    }
+
+    fn store(&self, guest: Guest, limits: &Limits) -> wasmtime::Result<Store<Guest>> {
+        let mut store = Store::new(&self.program.engine, guest);
+        store.limiter(|guest| &mut guest.limiter);
+        store.set_fuel(limits.fuel.unwrap_or(u64::MAX))?;
+        store.set_hostcall_fuel(limits.hostcall_bytes);
+        // At each tick a computing guest lets the host look whether it is to stop.
+        store.epoch_deadline_async_yield_and_update(1);
+        store.set_epoch_deadline(1);
+        Ok(store)
+    }
+
+    async fn instantiate(&self, store: &mut Store<Guest>) -> wasmtime::Result<Instance> {
+        let instance = self.instance.instantiate_async(&mut *store).await?;
+        self.program.restore_globals(&mut *store, &instance)?;
+        Ok(instance)
+    }
+
+    /// Instantiates the image and runs the guest to its end. The result is the exit code.
+    async fn drive(&self, store: &mut Store<Guest>, text: Option<&str>) -> Result<wasmtime::Result<u8>, ExecuteError> {
+        let instance = self.instantiate(store).await.map_err(ExecuteError::Engine)?;
+        Ok(match &self.entry {
+            Entry::Command { start } => self.command(store, &instance, start).await,
+            Entry::Turn { memory, allocate, turn } => {
+                self.turn(store, &instance, [memory, allocate, turn], text.unwrap_or_default()).await
+            }
+        })
+    }
+
+    async fn command(
+        &self,
+        store: &mut Store<Guest>,
+        instance: &Instance,
+        start: &ModuleExport,
+    ) -> wasmtime::Result<u8> {
+        function::<(), ()>(store, instance, start)?.call_async(store, ()).await?;
+        Ok(0)
+    }
+
+    async fn turn(
+        &self,
+        store: &mut Store<Guest>,
+        instance: &Instance,
+        [memory, allocate, turn]: [&ModuleExport; 3],
+        text: &str,
+    ) -> wasmtime::Result<u8> {
+        let memory: Memory = instance
+            .get_module_export(&mut *store, memory)
+            .and_then(wasmtime::Extern::into_memory)
+            .ok_or_else(|| wasmtime::format_err!("the module's `memory` is none"))?;
+        let length = u32::try_from(text.len())?;
+        let pointer = match self.program.buffer {
+            Some(buffer) if length <= buffer.bytes => buffer.pointer,
+            _ => function::<u32, u32>(store, instance, allocate)?.call_async(&mut *store, length).await?,
+        };
+        // The pointer is the guest's word: `write` checks it against the memory.
+        memory.write(&mut *store, pointer as usize, text.as_bytes())?;
+        let status = function::<(u32, u32), u32>(store, instance, turn)?.call_async(store, (pointer, length)).await?;
+        Ok(status as u8)
+    }
+}
+
+fn function<P: WasmParams, R: WasmResults>(
+    store: &mut Store<Guest>,
+    instance: &Instance,
+    export: &ModuleExport,
+) -> wasmtime::Result<TypedFunc<P, R>> {
+    let function = instance.get_module_export(&mut *store, export).and_then(wasmtime::Extern::into_func);
+    function.ok_or_else(|| wasmtime::format_err!("an entry of the module is no function"))?.typed(store)
+}
+
+/// The file a command's script is put into: the last part of its name.
+fn script_file(name: &str) -> String {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    if crate::runtime::is_inside(file) { file.to_owned() } else { "script".to_owned() }
+}
+
+/// The text of a turn: the call as a JSON object.
+fn turn_text(source: &str, arguments: &[String], environment: &[(String, String)], directory: &str) -> String {
+    let environment: serde_json::Map<_, _> =
+        environment.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+    let call = serde_json::json!({
+        "name": arguments[0],
+        "source": source,
+        "args": &arguments[1..],
+        "env": environment,
+        "cwd": directory,
+    });
+    call.to_string()
+}
+
+/// How the guest ended, from the typed reason that ended it.
+fn status(ended: Result<wasmtime::Result<u8>, ExecuteError>) -> Result<Status, ExecuteError> {
+    Ok(match ended? {
+        Ok(code) => Status::Exited(code),
+        Err(error) => {
+            if let Some(Exit(code)) = error.downcast_ref() {
+                // A process's exit code is its lowest eight bits.
+                Status::Exited(*code as u8)
+            } else if let Some(Trap::OutOfFuel) = error.downcast_ref() {
+                Status::OutOfFuel
+            } else if let Some(trap) = error.downcast_ref::<Trap>() {
+                Status::Trapped(trap.to_string())
+            } else {
+                // The host refused what the guest asked: a pointer outside its memory, too many random bytes.
+                Status::Trapped(error.root_cause().to_string())
+            }
+        }
+    })
+}
+
+/// Keeps what is to be kept and removes the directory, on a thread for blocking work when there is any.
+async fn clean_up(mut scratch: Scratch, keep: Option<std::path::PathBuf>) -> Result<(), ExecuteError> {
+    if keep.is_none() && scratch.remove_if_empty() {
+        return Ok(());
+    }
+    let work = tokio::task::spawn_blocking(move || match keep {
+        Some(target) => scratch.keep(&target).map_err(|error| ExecuteError::Keep { target, error }),
+        None => Ok(0),
+    });
+    let left_out = work.await.map_err(|error| ExecuteError::Scratch(std::io::Error::other(error)))??;
+    if left_out > 0 {
+        tracing::warn!(left_out, "links and special files are not kept");
+    }
+    Ok(())
+}
