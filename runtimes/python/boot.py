@@ -63,17 +63,20 @@ def execute(request):
     # The one-element form is linecache's own for text to be fetched when first asked for.
     linecache.cache[path] = (lambda: decode_source(source),)
 
-    failure = None
+    loader = weakref.ref(loader)
     try:
         exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
     except BaseException as exc:
-        failure = exc
-        failure.__traceback__ = failure.__traceback__.tb_next  # without this frame
-    return weakref.ref(loader), failure
+        exc.__traceback__ = exc.__traceback__.tb_next  # without this frame
+        # In a name of this frame, which the script's frame leads back to, it would be in a cycle.
+        return loader, exc
+    return loader, None
 
 
 class ScriptLoader(importlib.machinery.SourceFileLoader):
     """The loader of a script whose text came with the call and may not be on disk."""
+
+    __module__ = "importlib.machinery"
 
     def __init__(self, path, source):
         super().__init__("__main__", path)

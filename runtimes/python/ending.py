@@ -52,8 +52,11 @@ def finish(loader, status):
     """Flush, and let the script's objects die: `__del__` runs, files are written and closed."""
     flushed = flush("stdout")
     flushed = flush("stderr") and flushed
-    for name in ("last_exc", "last_type", "last_value", "last_traceback"):
-        sys.__dict__.pop(name, None)
+    # As in CPython, a collection while all can be reached: it puts the young objects in an order
+    # in which the next one finalizes an open file before the buffer and the descriptor in it.
+    gc.collect(0)
+    if hasattr(sys, "last_exc"):
+        sys.last_exc = sys.last_type = sys.last_value = sys.last_traceback = None
     sys.modules.pop("__main__", None)
     if len(sys.modules) >= len(image_modules):
         for name in [name for name in sys.modules if name not in image_modules]:
@@ -63,17 +66,20 @@ def finish(loader, status):
     gc.collect(2 if gc.get_count()[2] else 1)
     if loader() is not None:
         clear_namespace(loader())
-    flush("stdout", quiet=True)
-    flush("stderr", quiet=True)
+    try:
+        sys.stderr.flush()
+        sys.stdout.flush()
+    except Exception:
+        pass  # CPython closes these without a word, too
     return status if flushed else 120
 
 
-def flush(name, quiet=False):
+def flush(name):
     """Flush sys.stdout or sys.stderr, if it is there and open; return whether that went well."""
     try:
         getattr(sys, name).flush()
     except BaseException as exc:
-        if quiet or not is_open(getattr(sys, name, None)):
+        if not is_open(getattr(sys, name, None)):
             return True
         if name == "stdout":
             unraisable(exc, "Exception ignored while flushing sys.stdout")

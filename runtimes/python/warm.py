@@ -21,3 +21,6 @@ import encodings.ascii, encodings.cp1252, encodings.cp437, encodings.idna, encod
 import encodings.utf_16, encodings.utf_16_le, encodings.utf_8_sig
 import importlib.metadata._adapters, importlib.resources._adapters
 import tomllib._re, tzdata.zoneinfo, xml.dom.expatbuilder
+
+# There is no /usr/share/zoneinfo to look through before the package tzdata.
+zoneinfo.reset_tzpath(())

@@ -2,11 +2,52 @@
 
 import asyncio
 import errno
+import os
+import queue
 import socket
+import threading
 import time
 from asyncio import base_events, unix_events
 
 import _socket
+import _thread
+
+
+class Lock:
+    """threading.Lock for the only thread there is. The build's own traps when it has to wait."""
+
+    __slots__ = ("_lock", "locked", "release", "__weakref__")
+    __module__ = "threading"
+
+    def __init__(self):
+        self._lock = _thread.allocate_lock()
+        self.locked, self.release = self._lock.locked, self._lock.release
+
+    def acquire(self, blocking=True, timeout=-1):
+        if not blocking and timeout != -1:
+            raise ValueError("can't specify a timeout for a non-blocking call")
+        if timeout < 0 and timeout != -1:
+            raise ValueError("timeout value must be a non-negative number")
+        if self._lock.acquire(False):
+            return True
+        # Held, and there is no one to release it: wait out the time, or until stopped.
+        while blocking and timeout == -1:
+            time.sleep(3600)
+        if blocking:
+            time.sleep(timeout)
+        return False
+
+    __enter__ = acquire
+
+    def __exit__(self, *exc_info):
+        self.release()
+
+    def __repr__(self):
+        return repr(self._lock)
+
+
+threading.Lock = threading._allocate_lock = Lock
+queue.SimpleQueue = queue._PySimpleQueue  # it waits with those locks
 
 
 class Timers:
@@ -21,6 +62,8 @@ class Timers:
 
 class TimerEventLoop(base_events.BaseEventLoop):
     """An event loop with timers alone: no sockets, pipes, processes, signals or threads."""
+
+    __module__ = "asyncio"
 
     def __init__(self):
         super().__init__()

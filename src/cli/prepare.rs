@@ -98,6 +98,8 @@ fn beside(script: &Path, recipe: &Recipe) -> anyhow::Result<Vec<InputFile>> {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     };
+    // Its text goes to the interpreter itself.
+    let script_in_root = script.file_name().map_or(root.clone(), |name| root.join(name));
     let extensions = &recipe.manifest.extensions;
     let is_source = |path: &Path| {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
@@ -118,7 +120,7 @@ fn beside(script: &Path, recipe: &Recipe) -> anyhow::Result<Vec<InputFile>> {
             let guest = format!("{prefix}{name}");
             if kind.is_dir() && is_package(&path) {
                 folders.push((path, format!("{guest}/")));
-            } else if kind.is_file() && is_source(&path) {
+            } else if kind.is_file() && is_source(&path) && path != script_in_root {
                 bytes += entry.metadata()?.len();
                 if files.len() == FILES_AT_MOST || bytes > BYTES_AT_MOST {
                     bail!(

@@ -57,7 +57,17 @@ impl SlotPool {
 
 /// What an engine with this pool asks when it needs a memory. The pool itself cannot be the creator, because a slot
 /// must own a handle to its pool.
-pub(crate) struct Creator(pub Arc<SlotPool>);
+pub(crate) struct Creator {
+    slots: Arc<SlotPool>,
+    heaps: Arc<HeapPool>,
+}
+
+impl Creator {
+    pub fn new(slots: Arc<SlotPool>) -> Creator {
+        let heaps = HeapPool { idle: Mutex::default(), keep: slots.keep };
+        Creator { slots, heaps: Arc::new(heaps) }
+    }
+}
 
 // SAFETY: a slot is at least `minimum` bytes (checked), never moves (the whole 32-bit range is reserved), faults
 // between its size and the end of the guard, and is owned by one instance at a time: it leaves the pool when it is
@@ -74,17 +84,19 @@ unsafe impl MemoryCreator for Creator {
     ) -> Result<Box<dyn LinearMemory>, String> {
         // The engine's own heap for exception objects comes this way too; it reserves less.
         if reserved_size_in_bytes != Some(RESERVED_BYTES as usize) {
-            return Plain.new_memory(_ty, minimum, _maximum, reserved_size_in_bytes, guard_size_in_bytes);
+            let reserved = reserved_size_in_bytes.unwrap_or(0);
+            let heap = self.heaps.take(minimum, reserved, guard_size_in_bytes);
+            return heap.map_err(|error| format!("no address space for exception objects: {error}"));
         }
         if guard_size_in_bytes > GUARD_BYTES as usize {
             return Err(format!("a guard of {guard_size_in_bytes} bytes was asked for, slots have {GUARD_BYTES}"));
         }
-        if minimum > self.0.image.len() {
-            let image = self.0.image.len();
+        if minimum > self.slots.image.len() {
+            let image = self.slots.image.len();
             return Err(format!("the module needs {minimum} bytes of memory, but its image holds {image}"));
         }
-        let region = self.0.take().map_err(|error| format!("no address space for a memory slot: {error}"))?;
-        Ok(Box::new(Slot { pool: self.0.clone(), region: Some(region) }))
+        let region = self.slots.take().map_err(|error| format!("no address space for a memory slot: {error}"))?;
+        Ok(Box::new(Slot { pool: self.slots.clone(), region: Some(region) }))
     }
 }
 
@@ -133,39 +145,37 @@ impl Drop for Slot {
     }
 }
 
-/// Memories without an image: zeros, made for one instance and unmapped with it.
-struct Plain;
+/// The address space of heaps for exception objects. Most calls reserve one and never touch it.
+struct HeapPool {
+    idle: Mutex<Vec<Reservation>>,
+    keep: usize,
+}
 
-// SAFETY: the mapping is zero-filled, owned by the instance, does not move, and faults behind its size up to the end of
-// the guard.
-unsafe impl MemoryCreator for Plain {
-    fn new_memory(
-        &self,
-        _ty: MemoryType,
-        minimum: usize,
-        _maximum: Option<usize>,
-        reserved_size_in_bytes: Option<usize>,
-        guard_size_in_bytes: usize,
-    ) -> Result<Box<dyn LinearMemory>, String> {
-        let capacity = reserved_size_in_bytes.unwrap_or(0).max(minimum);
-        let make = || {
-            let mut reservation = Reservation::new(capacity.saturating_add(guard_size_in_bytes))?;
-            reservation.commit(0..minimum)?;
-            io::Result::Ok(reservation)
+impl HeapPool {
+    fn take(self: &Arc<Self>, minimum: usize, reserved: usize, guard: usize) -> io::Result<Box<dyn LinearMemory>> {
+        let capacity = reserved.max(minimum);
+        let needed = capacity.saturating_add(guard);
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut reservation = match idle {
+            Some(reservation) if reservation.len() >= needed => reservation,
+            _ => Reservation::new(needed)?,
         };
-        let reservation = make().map_err(|error| format!("no address space for a memory: {error}"))?;
-        Ok(Box::new(PlainMemory { reservation, size: minimum, capacity }))
+        reservation.commit(0..minimum)?;
+        Ok(Box::new(Heap { pool: self.clone(), reservation: Some(reservation), size: minimum, capacity }))
     }
 }
 
-struct PlainMemory {
-    reservation: Reservation,
+struct Heap {
+    pool: Arc<HeapPool>,
+    /// Always there until the drop takes it.
+    reservation: Option<Reservation>,
     size: usize,
     capacity: usize,
 }
 
-// SAFETY: as for `Plain`.
-unsafe impl LinearMemory for PlainMemory {
+// SAFETY: the memory is zero-filled (a heap goes back to the pool without any page), owned by one instance, does not
+// move, and faults behind its size up to the end of the guard.
+unsafe impl LinearMemory for Heap {
     fn byte_size(&self) -> usize {
         self.size
     }
@@ -176,14 +186,28 @@ unsafe impl LinearMemory for PlainMemory {
 
     fn grow_to(&mut self, size: usize) -> wasmtime::Result<()> {
         if size > self.capacity {
-            wasmtime::bail!("{size} bytes were asked of a memory that reserved {}", self.capacity);
+            wasmtime::bail!("{size} bytes were asked of a heap that reserved {}", self.capacity);
         }
-        self.reservation.commit(self.size..size)?;
+        let reservation = self.reservation.as_mut().expect("a heap holds its reservation until it is dropped");
+        reservation.commit(self.size..size)?;
         self.size = size;
         Ok(())
     }
 
     fn as_ptr(&self) -> *mut u8 {
-        self.reservation.base()
+        self.reservation.as_ref().expect("a heap holds its reservation until it is dropped").base()
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        let Some(mut reservation) = self.reservation.take() else { return };
+        if self.size > 0 && reservation.release(0..self.size).is_err() {
+            return;
+        }
+        let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < self.pool.keep {
+            idle.push(reservation);
+        }
     }
 }

@@ -86,7 +86,8 @@ impl Program {
         let file = Arc::new(ImageFile::open(&memory, found.memory.bytes).map_err(io)?);
         let image_bytes = file.len();
         let slots = SlotPool::new(file, loading.reset, loading.keep).map_err(io)?;
-        let engine = engine::runner(Arc::new(Creator(slots.clone())), StackPool::new(loading.keep)).map_err(failed)?;
+        let engine =
+            engine::runner(Arc::new(Creator::new(slots.clone())), StackPool::new(loading.keep)).map_err(failed)?;
         record.check_engine(&engine::fingerprint(&engine)).map_err(unusable)?;
         let module = load_code(&engine, &record.code.path(home)).map_err(failed)?;
         let folder = record.folder(home);

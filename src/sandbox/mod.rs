@@ -90,9 +90,6 @@ impl Sandbox {
         }
         let scratch = roots.scratch().map_err(ExecuteError::Scratch)?;
         let Call { source, name, arguments, environment, stdin, files, limits, stdout, stderr, skill, keep } = call;
-        for file in &files {
-            scratch.place(&file.path, &file.content).map_err(ExecuteError::Scratch)?;
-        }
         let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
         let environment = self.environment(&scratch, skill, environment);
         let arguments = std::iter::once(name).chain(arguments).collect::<Vec<_>>();
@@ -102,7 +99,17 @@ impl Sandbox {
             stderr: Capture::new(limits.stderr_bytes, stderr),
         };
         let mut quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
-        quota.placed(files.iter().map(|file| file.content.len() as u64));
+        // A command finds its script as a file; a reactor gets the text with its turn.
+        let script = match self.entry {
+            Entry::Command { .. } => {
+                Some(InputFile { path: script_file(&arguments[0]), content: source.clone().into() })
+            }
+            Entry::Turn { .. } => None,
+        };
+        for file in files.iter().chain(&script) {
+            scratch.place(&file.path, &file.content).map_err(ExecuteError::Scratch)?;
+            quota.placed(file.content.len() as u64);
+        }
         let context = self
             .context(&scratch, stdin, &streams, Ambient::Host, &limits, |builder| match self.entry {
                 Entry::Command { .. } => {
@@ -120,10 +127,7 @@ impl Sandbox {
 
         let start = Instant::now();
         let text = match self.entry {
-            Entry::Command { .. } => {
-                scratch.place(&script_file(&arguments[0]), source.as_bytes()).map_err(ExecuteError::Scratch)?;
-                None
-            }
+            Entry::Command { .. } => None,
             Entry::Turn { .. } => Some(turn_text(&source, &arguments, &environment, scratch.guest_path())),
         };
         let ended = {
@@ -146,7 +150,8 @@ impl Sandbox {
 
         let fuel = limits.fuel.unwrap_or(u64::MAX).saturating_sub(store.get_fuel().map_err(ExecuteError::Engine)?);
         let peak_memory_bytes = store.data().limiter.peak_memory_bytes as u64;
-        let bytes_written = store.data().wasi.quota().written();
+        let quota = store.data().wasi.quota();
+        let (bytes_written, entries, touched) = (quota.written(), quota.entries(), quota.touched());
         drop(store);
         let status = match ended {
             None => Status::TimedOut,
@@ -162,7 +167,11 @@ impl Sandbox {
             stderr_bytes: stderr.written,
         };
         let truncated = stdout.truncated || stderr.truncated;
-        clean_up(scratch, keep).await?;
+        if touched {
+            clean_up(scratch, entries, keep).await?;
+        } else {
+            scratch.give_back();
+        }
         Ok(Outcome { status, stdout: stdout.bytes, stderr: stderr.bytes, truncated, usage })
     }
 
@@ -343,9 +352,12 @@ fn status(ended: Result<wasmtime::Result<u8>, ExecuteError>) -> Result<Status, E
     })
 }
 
-/// Keeps what is to be kept and removes the directory, on a thread for blocking work when there is any.
-async fn clean_up(mut scratch: Scratch, keep: Option<std::path::PathBuf>) -> Result<(), ExecuteError> {
-    if keep.is_none() && scratch.remove_if_empty() {
+/// A directory with at most this many entries is removed where the call ran; handing it to another thread takes longer.
+const REMOVED_IN_PLACE: u64 = 16;
+
+/// Keeps what is to be kept and removes the directory, on a thread for blocking work where that may take long.
+async fn clean_up(scratch: Scratch, entries: u64, keep: Option<std::path::PathBuf>) -> Result<(), ExecuteError> {
+    if keep.is_none() && entries <= REMOVED_IN_PLACE {
         return Ok(());
     }
     let work = tokio::task::spawn_blocking(move || match keep {

@@ -12,6 +12,7 @@ pub(super) struct Quota {
     entries: Count,
     /// Bytes written to files, in all.
     written: u64,
+    touched: bool,
     /// The files that are open, by descriptor. A file that lost its last name still takes its bytes until its last
     /// descriptor is closed.
     open: HashMap<u32, FileId>,
@@ -44,18 +45,17 @@ impl Quota {
             bytes: Count { used: 0, limit: bytes },
             entries: Count { used: 0, limit: entries },
             written: 0,
+            touched: false,
             open: HashMap::new(),
             open_at_most: open_files,
             nameless: HashMap::new(),
         }
     }
 
-    /// The host put files there before the guest started.
-    pub fn placed(&mut self, lengths: impl Iterator<Item = u64>) {
-        for length in lengths {
-            self.created();
-            self.resized(0, length);
-        }
+    /// The host put a file there before the guest started.
+    pub fn placed(&mut self, length: u64) {
+        self.created();
+        self.resized(0, length);
     }
 
     /// Whether a file may grow from `from` to `to` bytes.
@@ -80,11 +80,13 @@ impl Quota {
 
     /// A name was made.
     pub fn created(&mut self) {
+        self.touched = true;
         self.entries.used += 1;
     }
 
     /// A name was removed. `last` is the file and its length if it was the file's last name.
     pub fn removed(&mut self, last: Option<(FileId, u64)>) {
+        self.touched = true;
         self.entries.used = self.entries.used.saturating_sub(1);
         if let Some((file, length)) = last {
             if self.open.values().any(|open| *open == file) {
@@ -93,6 +95,16 @@ impl Quota {
                 self.resized(length, 0);
             }
         }
+    }
+
+    /// A name, a time or something else of the directory was changed that is not counted.
+    pub fn touch(&mut self) {
+        self.touched = true;
+    }
+
+    /// Whether anything in the directory was ever changed.
+    pub fn touched(&self) -> bool {
+        self.touched
     }
 
     /// Whether one more descriptor may be opened.
@@ -123,6 +135,11 @@ impl Quota {
         if let Some(file) = self.open.remove(&from) {
             self.open.insert(to, file);
         }
+    }
+
+    /// The entries there are.
+    pub fn entries(&self) -> u64 {
+        self.entries.used
     }
 
     /// Bytes written to files, in all.

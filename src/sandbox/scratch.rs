@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirEntry, OpenOptions};
@@ -21,14 +23,29 @@ pub(super) const SCRATCH: &str = "/scratch";
 pub(super) const TMP: &str = "/tmp";
 
 /// The folder of one executor that its calls' directories are made in.
-pub(crate) struct ScratchRoot {
+pub(crate) struct ScratchRoot(Arc<Root>);
+
+struct Root {
     path: PathBuf,
     /// Locked for as long as this process lives: who finds it unlocked may remove the folder.
     _alive: File,
+    /// Directories that no guest changed anything in. Giving one a new name is much quicker than making one: some file
+    /// systems wait for the disk when a directory is removed.
+    idle: Mutex<Vec<Names>>,
+    made: AtomicU64,
+}
+
+/// The two directories of a call: `outer` holds nothing but `outer/id`.
+struct Names {
+    outer: PathBuf,
+    id: String,
 }
 
 const PREFIX: &str = "ampoule-";
 const ALIVE: &str = "alive";
+
+/// Idle directories that are kept.
+const KEPT: usize = 64;
 
 impl ScratchRoot {
     /// Makes a folder inside `parent`, after removing those that dead processes left there.
@@ -38,21 +55,42 @@ impl ScratchRoot {
         create_private_dir(&path)?;
         let alive = File::create_new(path.join(ALIVE))?;
         alive.try_lock().map_err(io::Error::from)?;
-        Ok(ScratchRoot { path, _alive: alive })
+        Ok(ScratchRoot(Arc::new(Root { path, _alive: alive, idle: Mutex::default(), made: AtomicU64::new(0) })))
     }
 
-    /// Makes a call's directory.
+    /// An empty directory for a call, under a name that no call had before.
     pub fn scratch(&self) -> io::Result<Scratch> {
         let id = format!("{:016x}", rand::random::<u64>());
-        let outer = self.path.join(&id);
-        create_private_dir(&outer)?;
-        let scratch = Scratch { inner: outer.join(&id), guest_path: format!("{SCRATCH}/{id}"), outer, removed: false };
-        create_private_dir(&scratch.inner)?;
-        Ok(scratch)
+        let idle = self.0.idle().pop();
+        let names = match idle {
+            Some(Names { outer, id: old }) => {
+                fs::rename(outer.join(old), outer.join(&id))?;
+                Names { outer, id }
+            }
+            None => {
+                let outer = self.0.path.join(self.0.made.fetch_add(1, Ordering::Relaxed).to_string());
+                create_private_dir(&outer)?;
+                create_private_dir(&outer.join(&id))?;
+                Names { outer, id }
+            }
+        };
+        Ok(Scratch {
+            root: self.0.clone(),
+            inner: names.outer.join(&names.id),
+            guest_path: format!("{SCRATCH}/{}", names.id),
+            names: Some(names),
+        })
     }
 }
 
-impl Drop for ScratchRoot {
+impl Root {
+    fn idle(&self) -> MutexGuard<'_, Vec<Names>> {
+        // A poisoned lock means a panic between two list operations, each of which leaves the list whole.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Root {
     fn drop(&mut self) {
         remove_tree(&self.path);
     }
@@ -76,17 +114,17 @@ fn sweep(parent: &Path) {
 
 /// One call's directory. The guest sees it twice: as `/scratch/<id>`, a path that no other call has, and as `/tmp`.
 pub(crate) struct Scratch {
-    /// Seen as `/scratch`; holds only `inner`.
-    outer: PathBuf,
+    root: Arc<Root>,
     inner: PathBuf,
     guest_path: String,
-    removed: bool,
+    /// None once the directory was given back.
+    names: Option<Names>,
 }
 
 impl Scratch {
     /// The host folder behind `/scratch`.
     pub fn outer(&self) -> &Path {
-        &self.outer
+        self.inner.parent().unwrap_or(&self.inner)
     }
 
     /// The host folder behind `/tmp` and the guest's working directory.
@@ -140,18 +178,22 @@ impl Scratch {
         }
         Ok(left_out)
     }
+}
 
-    /// Removes the directory if the guest left nothing in it, which is quick; says whether it is gone.
-    pub fn remove_if_empty(&mut self) -> bool {
-        self.removed |= fs::remove_dir(&self.inner).is_ok() && fs::remove_dir(&self.outer).is_ok();
-        self.removed
+impl Scratch {
+    /// Keeps the directory for another call. Only for one that no guest changed anything in.
+    pub fn give_back(mut self) {
+        let mut idle = self.root.idle();
+        if idle.len() < KEPT {
+            idle.extend(self.names.take());
+        }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if !self.removed && !self.remove_if_empty() {
-            remove_tree(&self.outer);
+        if let Some(names) = self.names.take() {
+            remove_tree(&names.outer);
         }
     }
 }
@@ -222,6 +264,18 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_that_was_given_back_comes_again_under_another_name() {
+        let (_parent, root) = root();
+        let first = root.scratch().unwrap();
+        let (outer, inner) = (first.outer().to_owned(), first.inner().to_owned());
+        first.give_back();
+        let second = root.scratch().unwrap();
+        assert_eq!(second.outer(), outer);
+        assert_ne!(second.inner(), inner);
+        assert!(second.inner().is_dir() && !inner.exists());
+    }
+
+    #[test]
     fn a_tree_deeper_than_any_path_may_be_is_removed() {
         let (_parent, root) = root();
         let scratch = root.scratch().unwrap();
@@ -273,6 +327,6 @@ mod tests {
         fs::write(dead.join(ALIVE), "").unwrap();
         let _other = ScratchRoot::new(parent.path()).unwrap();
         assert!(!dead.exists());
-        assert!(alive.path.exists());
+        assert!(alive.0.path.exists());
     }
 }

@@ -1,15 +1,19 @@
 //! The clock that makes computing guests look up: one thread for all engines of an executor.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use wasmtime::{Engine, EngineWeak};
+use wasmtime::EngineWeak;
 
 /// How often a computing guest gives the host a chance to stop it.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// Raises the epoch of its engines every [`TICK`] while a call is running, and sleeps otherwise.
+/// How many ticks the thread goes on after the last call, so that calls that follow each other need not wake it.
+const LINGER: u32 = 50;
+
+/// Raises the epoch of its engines every [`TICK`] while calls are running, and sleeps otherwise.
 ///
 /// It belongs to an executor and ends with it; nothing ticks behind the user's back.
 pub(crate) struct Ticker {
@@ -19,14 +23,21 @@ pub(crate) struct Ticker {
 
 #[derive(Default)]
 struct Shared {
+    /// Calls that are running.
+    running: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    running: usize,
-    stopped: bool,
+#[derive(Default, PartialEq, Eq)]
+enum State {
+    /// The thread ticks.
+    #[default]
+    Awake,
+    /// The thread waits for a call to begin.
+    Asleep,
+    /// The thread is to end.
+    Stopped,
 }
 
 impl Ticker {
@@ -42,10 +53,12 @@ impl Ticker {
 
     /// Keeps the ticker going until the value is dropped.
     pub fn running(&self) -> Running<'_> {
-        let mut state = self.shared.lock();
-        state.running += 1;
-        if state.running == 1 {
-            self.shared.changed.notify_one();
+        if self.shared.running.fetch_add(1, Ordering::SeqCst) == 0 {
+            let mut state = self.shared.lock();
+            if *state == State::Asleep {
+                *state = State::Awake;
+                self.shared.changed.notify_one();
+            }
         }
         Running(&self.shared)
     }
@@ -53,7 +66,7 @@ impl Ticker {
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.shared.lock().stopped = true;
+        *self.shared.lock() = State::Stopped;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -66,27 +79,61 @@ pub(crate) struct Running<'a>(&'a Shared);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.lock().running -= 1;
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tick(&self, engines: &[EngineWeak]) {
+        let mut idle = 0;
         let mut state = self.lock();
-        while !state.stopped {
-            state = if state.running == 0 {
-                self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-            } else {
-                self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner).0
-            };
-            if state.running > 0 {
-                engines.iter().filter_map(EngineWeak::upgrade).for_each(|engine| Engine::increment_epoch(&engine));
+        while *state != State::Stopped {
+            // Looked at under the lock: a call that begins now finds the thread awake, or wakes it.
+            let running = self.running.load(Ordering::SeqCst) > 0;
+            idle = if running { 0 } else { idle + 1 };
+            if idle > LINGER {
+                *state = State::Asleep;
+                while *state == State::Asleep {
+                    state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                idle = 0;
+                continue;
+            }
+            state = self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner).0;
+            if running {
+                engines.iter().filter_map(EngineWeak::upgrade).for_each(|engine| engine.increment_epoch());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn the_thread_ticks_while_a_call_runs_and_sleeps_when_none_has_for_a_while() {
+        let ticker = Ticker::start(Vec::new()).unwrap();
+        let asleep = || *ticker.shared.lock() == State::Asleep;
+        let until = |wanted: bool| {
+            let start = Instant::now();
+            while asleep() != wanted {
+                assert!(start.elapsed() < 20 * LINGER * TICK, "the ticker is not {wanted}");
+                std::thread::sleep(TICK);
+            }
+        };
+        until(true);
+        let running = ticker.running();
+        assert!(!asleep());
+        std::thread::sleep(2 * LINGER * TICK);
+        assert!(!asleep());
+        drop(running);
+        until(true);
     }
 }

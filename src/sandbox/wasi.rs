@@ -161,19 +161,12 @@ impl WasiSnapshotPreview1 for Guarded {
         async fd_datasync(fd: Fd) -> ();
         async fd_fdstat_get(fd: Fd) -> types::Fdstat;
         async fd_filestat_get(fd: Fd) -> Filestat;
-        async fd_filestat_set_times(
-            fd: Fd, atim: types::Timestamp, mtim: types::Timestamp, flags: types::Fstflags
-        ) -> ();
         async fd_read(fd: Fd, buffers: types::IovecArray) -> types::Size;
         async fd_pread(fd: Fd, buffers: types::IovecArray, offset: types::Filesize) -> types::Size;
         async fd_seek(fd: Fd, offset: types::Filedelta, whence: types::Whence) -> types::Filesize;
         async fd_sync(fd: Fd) -> ();
         async fd_readdir(fd: Fd, buffer: GuestPtr<u8>, len: types::Size, cookie: types::Dircookie) -> types::Size;
         async path_filestat_get(dir: Fd, flags: Lookupflags, path: GuestPtr<str>) -> Filestat;
-        async path_filestat_set_times(
-            dir: Fd, flags: Lookupflags, path: GuestPtr<str>,
-            atim: types::Timestamp, mtim: types::Timestamp, times: types::Fstflags
-        ) -> ();
         async path_readlink(dir: Fd, path: GuestPtr<str>, buffer: GuestPtr<u8>, len: types::Size) -> types::Size;
     }
 
@@ -203,6 +196,32 @@ impl WasiSnapshotPreview1 for Guarded {
         self.inner.fd_filestat_set_size(memory, fd, size).await?;
         self.quota.resized(length, size);
         Ok(())
+    }
+
+    async fn fd_filestat_set_times(
+        &mut self,
+        memory: Memory<'_, '_>,
+        fd: Fd,
+        atim: types::Timestamp,
+        mtim: types::Timestamp,
+        flags: types::Fstflags,
+    ) -> Result<()> {
+        self.quota.touch();
+        self.inner.fd_filestat_set_times(memory, fd, atim, mtim, flags).await
+    }
+
+    async fn path_filestat_set_times(
+        &mut self,
+        memory: Memory<'_, '_>,
+        dir: Fd,
+        lookup: Lookupflags,
+        path: GuestPtr<str>,
+        atim: types::Timestamp,
+        mtim: types::Timestamp,
+        flags: types::Fstflags,
+    ) -> Result<()> {
+        self.quota.touch();
+        self.inner.path_filestat_set_times(memory, dir, lookup, path, atim, mtim, flags).await
     }
 
     async fn fd_close(&mut self, memory: Memory<'_, '_>, fd: Fd) -> Result<()> {
@@ -308,6 +327,7 @@ impl WasiSnapshotPreview1 for Guarded {
         let moved = self.at(memory, from, old).await;
         let replaced = self.at(memory, to, new).await;
         self.inner.path_rename(memory, from, old, to, new).await?;
+        self.quota.touch();
         if let (Some(moved), Some(replaced)) = (moved, replaced)
             && moved.ino != replaced.ino
         {
