@@ -13,6 +13,7 @@ import json
 import linecache
 import os
 import sys
+import threading
 import time
 import types
 import weakref
@@ -34,6 +35,8 @@ def turn(source, environ):
 def run(request):
     """Run the script that `request` describes, to the end, and return its exit status."""
     loader, failure = execute(request)
+    sys.settrace(None)  # what the script traces or profiles ends with it
+    sys.setprofile(None)
     status = 0 if failure is None else report(failure)
     failure = None  # it holds the script's frames
     run_exit_functions()

@@ -42,7 +42,7 @@ def print_error(text):
 
 def run_exit_functions():
     try:
-        sys.modules["threading"]._shutdown()
+        threading._shutdown()
     except BaseException as exc:
         unraisable(exc, "Exception ignored on threading shutdown")
     atexit._run_exitfuncs()

@@ -1,15 +1,18 @@
-"""On top of warm.py: numpy, pandas and matplotlib, each used once for what it loads late."""
+"""On top of warm.py: modules that work on data, the larger used once for what they load late."""
 
 import io
 import os
 
 os.environ["MPLCONFIGDIR"] = "/tmp"  # asked for at import; nothing is written there in a call
 
+import lxml.etree
 import matplotlib.font_manager
 import matplotlib.pyplot
 import numpy
+import openpyxl
 import pandas
 import pandas.plotting
+import yaml
 
 
 def use_pandas():

@@ -91,7 +91,7 @@ class TimerEventLoop(base_events.BaseEventLoop):
         try:
             result = func(*args)
         except BaseException as exc:
-            future.set_exception(exc)
+            future.set_exception(exc.with_traceback(exc.__traceback__.tb_next))  # without this frame
         else:
             future.set_result(result)
 
