@@ -174,7 +174,8 @@ impl Serialize for Status {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Usage {
-    /// Units of fuel. The same for the same script, input and image.
+    /// Units of fuel. Nearly the same for the same script, input and image: the directory's name differs from call to
+    /// call, and with it a little of the interpreter's work.
     pub fuel: u64,
     /// From the start of the guest to its end.
     #[serde(rename = "wallMs", serialize_with = "milliseconds")]

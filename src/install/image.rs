@@ -10,7 +10,7 @@ use crate::memory::Reset;
 use crate::runtime::record::{DriverRecord, FileRecord, ImageRecord, Record};
 use crate::runtime::split::Split;
 use crate::runtime::{Home, Loading, Program, digest};
-use crate::sandbox::{Sandbox, ScratchRoot, WarmUp, Warmed};
+use crate::sandbox::{Sandbox, ScratchRoot, Ticker, WarmUp, Warmed};
 
 use super::InstallError;
 
@@ -101,6 +101,8 @@ impl<'a> Maker<'a> {
             Program::of_record(self.home, &record, name, loading).map_err(|error| failed(error.to_string()))?;
         let sandbox = Sandbox::new(program).map_err(|error| failed(error.to_string()))?;
         let scratch = ScratchRoot::new(self.partial).map_err(|error| failed(error.to_string()))?;
+        let ticker = Ticker::start(vec![sandbox.program.engine.weak()]).map_err(|error| failed(error.to_string()))?;
+        let _ticking = ticker.running();
         let warmed = wait_for(sandbox.warm(&warm_up, &self.split.globals, &warm_up_limits(), &scratch));
         let (memory, globals, buffer) = warmed.map_err(failed)?;
         Ok(ImageRecord { memory: self.store(|file| write_sparse(file, &memory))?, globals, buffer })

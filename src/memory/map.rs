@@ -281,7 +281,6 @@ mod windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     fn byte(reservation: &Reservation, at: usize) -> u8 {
         assert!(at < reservation.len());
@@ -316,7 +315,7 @@ mod tests {
     #[test]
     fn writes_to_a_private_mapping_do_not_reach_the_file() {
         let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&[1; 100]).unwrap();
+        io::Write::write_all(&mut file, &[1; 100]).unwrap();
         let mut reservation = Reservation::new(page_size()).unwrap();
         reservation.map_private(&file, 100).unwrap();
         assert_eq!(byte(&reservation, 99), 1);

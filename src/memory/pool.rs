@@ -211,3 +211,74 @@ impl Drop for Heap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::StackPool;
+    use crate::runtime::engine;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use wasmtime::{Instance, Module, Store};
+
+    /// Writes every page, grows to its limit and writes that too, then ends in one of several ways.
+    const HOSTILE: &str = r#"(module
+        (memory (export "memory") 4 64)
+        (func $fill (memory.fill (i32.const 0) (i32.const 0xEE) (i32.mul (memory.size) (i32.const 65536))))
+        (func (export "return") (call $fill) (drop (memory.grow (i32.const 60))) (call $fill))
+        (func (export "trap") (call $fill) (drop (memory.grow (i32.const 60))) (call $fill) unreachable)
+        (func (export "loop") (call $fill) (loop $l (br $l)))
+        (func (export "first") (result i32) (i32.load8_u (i32.const 0))))"#;
+
+    fn pool(reset: Reset, keep: usize) -> (tempfile::TempDir, Arc<SlotPool>) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image");
+        let bytes: Vec<u8> = (0..4 * 65536).map(|i| (i / 7 + 1) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let image = ImageFile::open(&path, bytes.len() as u64).unwrap();
+        (dir, SlotPool::new(Arc::new(image), reset, keep).unwrap())
+    }
+
+    #[test]
+    fn every_slot_equals_its_image_after_hostile_calls_from_many_threads() {
+        for reset in [Some(Reset::best()), cfg!(unix).then_some(Reset::Remap), Some(Reset::Copy)].into_iter().flatten()
+        {
+            let (_dir, pool) = pool(reset, 8);
+            let engine = engine::runner(Arc::new(Creator::new(pool.clone())), StackPool::new(8)).unwrap();
+            let module = Module::new(&engine, wat::parse_str(HOSTILE).unwrap()).unwrap();
+            let calls = AtomicUsize::new(0);
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                        while calls.fetch_add(1, Ordering::Relaxed) < 60 {
+                            for way in ["return", "trap", "loop"] {
+                                let mut store = Store::new(&engine, ());
+                                store.set_fuel(5_000_000).unwrap();
+                                store.set_epoch_deadline(u64::MAX / 2);
+                                runtime.block_on(async {
+                                    let instance = Instance::new_async(&mut store, &module, &[]).await.unwrap();
+                                    let first = instance.get_typed_func::<(), u32>(&mut store, "first").unwrap();
+                                    assert_eq!(first.call_async(&mut store, ()).await.unwrap(), 1);
+                                    let hostile = instance.get_typed_func::<(), ()>(&mut store, way).unwrap();
+                                    let ended = hostile.call_async(&mut store, ()).await;
+                                    assert_eq!(ended.is_ok(), way == "return");
+                                });
+                            }
+                        }
+                    });
+                }
+            });
+            assert!(!pool.idle.lock().unwrap().is_empty(), "{reset:?}");
+            assert_eq!(pool.differing(), 0, "{reset:?}");
+        }
+    }
+
+    #[test]
+    fn a_module_that_needs_more_memory_than_its_image_holds_is_refused() {
+        let (_dir, pool) = pool(Reset::Copy, 1);
+        let engine = engine::runner(Arc::new(Creator::new(pool)), StackPool::new(1)).unwrap();
+        let module = Module::new(&engine, wat::parse_str("(module (memory 5))").unwrap()).unwrap();
+        let error = Instance::new(&mut Store::new(&engine, ()), &module, &[]).unwrap_err().to_string();
+        assert!(error.contains("needs 327680 bytes of memory, but its image holds 262144"), "{error}");
+    }
+}

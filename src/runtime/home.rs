@@ -138,7 +138,8 @@ impl Home {
             return untrusted("is not a folder".into());
         }
         let mode = metadata.mode() & 0o777;
-        let used = path.join("code").exists();
+        // In an empty folder nobody has put anything yet, and nobody can once its mode is set.
+        let used = fs::read_dir(path).map_err(io)?.next().is_some();
         if mode & 0o022 != 0 && used {
             return untrusted(format!("can be written by others (mode {mode:o})"));
         }
@@ -179,9 +180,14 @@ pub(crate) struct HomeLock {
 
 /// Makes a folder that only this user can enter.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let builder = {
+        let mut builder = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder
+    };
+    #[cfg(not(unix))]
+    let builder = fs::DirBuilder::new();
     builder.create(path)
 }
 
@@ -214,6 +220,20 @@ mod tests {
         fs::set_permissions(home.root(), fs::Permissions::from_mode(0o770)).unwrap();
         let error = home.prepare().unwrap_err().to_string();
         assert!(error.contains("can be written by others (mode 770)"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_could_write_is_taken_only_while_it_is_empty() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        fs::create_dir_all(dir.path().join("runtimes/python")).unwrap();
+        assert!(home.check().unwrap_err().to_string().contains("can be written by others (mode 777)"));
+        fs::remove_dir_all(dir.path().join("runtimes")).unwrap();
+        home.check().unwrap();
+        assert_eq!(fs::metadata(dir.path()).unwrap().permissions().mode() & 0o777, 0o700);
     }
 
     #[test]

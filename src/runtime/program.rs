@@ -60,16 +60,17 @@ pub(crate) struct Program {
     pub module: Module,
     pub buffer: Option<Buffer>,
     pub image_bytes: usize,
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests compare the idle slots with their image"))]
-    pub slots: Arc<SlotPool>,
     globals: Vec<(ModuleExport, Val)>,
 }
 
 impl Program {
     /// Loads the installed image `image`, whichever runtime it belongs to.
     pub fn load(home: &Home, image: &str, loading: Loading) -> Result<Program, LoadError> {
-        let Some(record) = find(home, image)? else { return Err(LoadError::NotInstalled(image.to_owned())) };
+        if !home.root().exists() {
+            return Err(LoadError::NotInstalled(image.to_owned()));
+        }
         home.check()?;
+        let Some(record) = find(home, image)? else { return Err(LoadError::NotInstalled(image.to_owned())) };
         Program::of_record(home, &record, image, loading)
     }
 
@@ -86,8 +87,7 @@ impl Program {
         let file = Arc::new(ImageFile::open(&memory, found.memory.bytes).map_err(io)?);
         let image_bytes = file.len();
         let slots = SlotPool::new(file, loading.reset, loading.keep).map_err(io)?;
-        let engine =
-            engine::runner(Arc::new(Creator::new(slots.clone())), StackPool::new(loading.keep)).map_err(failed)?;
+        let engine = engine::runner(Arc::new(Creator::new(slots)), StackPool::new(loading.keep)).map_err(failed)?;
         record.check_engine(&engine::fingerprint(&engine)).map_err(unusable)?;
         let module = load_code(&engine, &record.code.path(home)).map_err(failed)?;
         let folder = record.folder(home);
@@ -100,7 +100,6 @@ impl Program {
             globals: resolve(&module, &found.globals).map_err(failed)?,
             buffer: found.buffer,
             image_bytes,
-            slots,
             engine,
             module,
         })

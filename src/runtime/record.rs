@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Driver, Mount};
-use super::{Home, digest};
+use super::{Home, digest, is_inside};
 
 /// Raised when the meaning of a record changes; a record of another format counts as not installed.
 const FORMAT: u32 = 1;
@@ -165,7 +165,22 @@ impl Record {
         if value["format"] != FORMAT {
             return Ok(None);
         }
-        serde_json::from_value(value).map(Some).map_err(damaged)
+        let record: Record = serde_json::from_value(value).map_err(damaged)?;
+        match record.path_outside() {
+            None => Ok(Some(record)),
+            Some(outside) => {
+                let problem = format!("it names `{outside}`, which is no path inside the home");
+                Err(RecordError::Damaged { path, problem })
+            }
+        }
+    }
+
+    /// A path in the record that leads out of the folder it is relative to, if there is one.
+    fn path_outside(&self) -> Option<String> {
+        let files = std::iter::once(&self.code).chain(self.images.values().map(|image| &image.memory));
+        let files = files.map(|file| file.path.display().to_string().replace(std::path::MAIN_SEPARATOR, "/"));
+        let folders = std::iter::once(&self.folder).chain(self.mounts.iter().map(|mount| &mount.folder)).cloned();
+        files.chain(folders).find(|path| !is_inside(path))
     }
 
     /// Writes the record, all or nothing: from then on the runtime is installed.

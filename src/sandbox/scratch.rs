@@ -101,7 +101,7 @@ fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        if !name.to_string_lossy().starts_with(PREFIX) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if !name.to_string_lossy().starts_with(PREFIX) || !entry.metadata().is_ok_and(|found| is_ours(&found)) {
             continue;
         }
         // A folder without the file is being made right now, or is somebody else's.
@@ -110,6 +110,16 @@ fn sweep(parent: &Path) {
             remove_tree(&entry.path());
         }
     }
+}
+
+/// Whether a folder in a place that others share is this user's. One that is cannot be exchanged for a link by anybody
+/// else: such places (mode 1777) let only the owner rename or remove it.
+fn is_ours(found: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    let own = std::os::unix::fs::MetadataExt::uid(found) == rustix::process::geteuid().as_raw();
+    #[cfg(not(unix))]
+    let own = true;
+    found.is_dir() && own
 }
 
 /// One call's directory. The guest sees it twice: as `/scratch/<id>`, a path that no other call has, and as `/tmp`.
@@ -317,6 +327,18 @@ mod tests {
         fs::write(parent.path().join("f"), "old").unwrap();
         assert!(scratch.keep(parent.path()).unwrap_err().to_string().contains('f'));
         assert_eq!(fs::read(parent.path().join("f")).unwrap(), b"old");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_looks_like_a_dead_process_s_folder_is_not_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let precious = parent.path().join("precious");
+        fs::create_dir(&precious).unwrap();
+        fs::write(precious.join(ALIVE), "").unwrap();
+        std::os::unix::fs::symlink(&precious, parent.path().join(format!("{PREFIX}link"))).unwrap();
+        let _root = ScratchRoot::new(parent.path()).unwrap();
+        assert!(precious.join(ALIVE).exists());
     }
 
     #[test]

@@ -153,10 +153,10 @@ impl Captured {
             self.bytes.extend_from_slice(taken);
             return;
         }
-        // At the cap, a character cut in two must not reach the sink: its beginning is held back.
+        // The reader gets whole characters only. The beginning of one waits for its end, or, when the cap cuts it off,
+        // is never shown.
         self.pending.extend_from_slice(taken);
-        let whole = if self.kept == self.cap { whole_characters(&self.pending) } else { self.pending.len() };
-        self.drain(whole);
+        self.drain(whole_characters(&self.pending));
     }
 
     fn drain(&mut self, len: usize) {

@@ -1,8 +1,8 @@
 //! WASI preview 1 as the guest sees it: wasmtime-wasi's, with the limits it does not have.
 //!
 //! [`Guarded`] implements the same trait and hands every call on, after asking the [`Quota`] where a call could take
-//! disk, descriptors or memory of the host. Two calls are answered here: `proc_exit`, because every exit code is a
-//! script's right, and a lone clock in `poll_oneoff`, because a sleep must be one that can be given up.
+//! disk, descriptors or memory of the host. Answered here are `proc_exit`, because every exit code is a script's
+//! right; a lone clock in `poll_oneoff`, because a sleep must be one that can be given up; and the socket calls.
 
 use std::time::Duration;
 
@@ -150,10 +150,6 @@ impl WasiSnapshotPreview1 for Guarded {
         proc_raise(signal: types::Signal) -> ();
         sched_yield() -> ();
         random_get(buffer: GuestPtr<u8>, len: types::Size) -> ();
-        sock_accept(fd: Fd, flags: types::Fdflags) -> Fd;
-        sock_recv(fd: Fd, data: types::IovecArray, flags: types::Riflags) -> (types::Size, types::Roflags);
-        sock_send(fd: Fd, data: types::CiovecArray, flags: types::Siflags) -> types::Size;
-        sock_shutdown(fd: Fd, how: types::Sdflags) -> ();
     }
 
     hand_on! {
@@ -377,6 +373,30 @@ impl WasiSnapshotPreview1 for Guarded {
             }
         }
         self.inner.poll_oneoff(memory, subscriptions, events, count).await
+    }
+
+    // wasmtime-wasi gives the same answer, but logs a line each time, and a guest can ask without end.
+
+    fn sock_accept(&mut self, _: Memory<'_, '_>, _: Fd, _: types::Fdflags) -> Result<Fd> {
+        Err(Errno::Notsock.into())
+    }
+
+    fn sock_recv(
+        &mut self,
+        _: Memory<'_, '_>,
+        _: Fd,
+        _: types::IovecArray,
+        _: types::Riflags,
+    ) -> Result<(types::Size, types::Roflags)> {
+        Err(Errno::Notsock.into())
+    }
+
+    fn sock_send(&mut self, _: Memory<'_, '_>, _: Fd, _: types::CiovecArray, _: types::Siflags) -> Result<types::Size> {
+        Err(Errno::Notsock.into())
+    }
+
+    fn sock_shutdown(&mut self, _: Memory<'_, '_>, _: Fd, _: types::Sdflags) -> Result<()> {
+        Err(Errno::Notsock.into())
     }
 
     fn proc_exit(&mut self, _: Memory<'_, '_>, code: types::Exitcode) -> wiggle::error::Error {
