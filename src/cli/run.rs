@@ -99,7 +99,10 @@ impl Run {
             None => Stdin::Stream(Box::new(tokio::io::stdin())),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(one(&executor, call, self.json))
+        let result = runtime.block_on(one(&executor, call, self.json));
+        // Dropping the runtime would wait for the thread that reads our standard input, which may never get any.
+        runtime.shutdown_background();
+        result
     }
 }
 
