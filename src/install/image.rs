@@ -48,7 +48,7 @@ impl<'a> Maker<'a> {
             Ok(())
         })?;
         // The code still sets the globals to their first values: there is nothing to restore.
-        let base = ImageRecord { memory, globals: Vec::new(), buffer: None };
+        let base = ImageRecord { memory, globals: Vec::new(), buffer: None, directory_names: Vec::new() };
         if !self.split.has_start {
             return Ok(base);
         }
@@ -104,8 +104,9 @@ impl<'a> Maker<'a> {
         let ticker = Ticker::start(vec![sandbox.program.engine.weak()]).map_err(|error| failed(error.to_string()))?;
         let _ticking = ticker.running();
         let warmed = wait_for(sandbox.warm(&warm_up, &self.split.globals, &warm_up_limits(), &scratch));
-        let (memory, globals, buffer) = warmed.map_err(failed)?;
-        Ok(ImageRecord { memory: self.store(|file| write_sparse(file, &memory))?, globals, buffer })
+        let Warmed { memory, globals, buffer, directory_names } = warmed.map_err(failed)?;
+        let memory = self.store(|file| write_sparse(file, &memory))?;
+        Ok(ImageRecord { memory, globals, buffer, directory_names })
     }
 
     /// Writes an image and moves it to its place, named after its digest.

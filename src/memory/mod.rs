@@ -10,6 +10,7 @@
 #![allow(unsafe_code, reason = "this is the crate's one home of unsafe code")]
 
 mod code;
+mod faults;
 mod map;
 mod pool;
 mod scan;

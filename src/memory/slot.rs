@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
+use super::faults::Faults;
 use super::map::{ReadOnly, Reservation};
 use super::scan::Scanner;
 
@@ -88,6 +90,10 @@ pub(super) struct Region {
     reservation: Reservation,
     /// Accessible bytes; at least the image's length, and equal to it after a reset.
     size: usize,
+    /// What was written since the image was mapped, by any call: such pages stay this process's own.
+    written: Vec<Range<usize>>,
+    /// The page faults when the running call began, if `written` was complete then.
+    faults: Option<Faults>,
 }
 
 /// A call that wrote more pages than this has its slot mapped anew instead of copied back: a page once written is
@@ -97,7 +103,8 @@ const COPY_BACK_AT_MOST: usize = 8 << 20;
 impl Region {
     /// Reserves `reserved` bytes and lays the image at their start.
     pub fn new(image: &ImageFile, reset: Reset, reserved: usize) -> io::Result<Region> {
-        let mut region = Region { reservation: Reservation::new(reserved.max(image.len()))?, size: image.len() };
+        let reservation = Reservation::new(reserved.max(image.len()))?;
+        let mut region = Region { reservation, size: image.len(), written: Vec::new(), faults: None };
         match reset {
             #[cfg(unix)]
             Reset::Scan | Reset::Remap => region.reservation.map_private(&image.file, image.len())?,
@@ -132,6 +139,13 @@ impl Region {
         unsafe { std::slice::from_raw_parts_mut(self.base(), self.size) }
     }
 
+    /// Says that a call begins in a region that was reset.
+    pub fn begin(&mut self, reset: Reset) {
+        if reset == Reset::Scan && !self.written.is_empty() {
+            self.faults = Faults::so_far();
+        }
+    }
+
     /// Makes the region equal to the image again and gives the grown part back.
     ///
     /// After an error the region is in no known state and must be dropped.
@@ -150,22 +164,30 @@ impl Region {
         }
     }
 
+    /// Copies back every page that any call wrote since the image was mapped.
+    ///
+    /// A page becomes this process's own by a fault. When there was none since the call began, the pages are those of
+    /// the last time, and the walk over the page tables, which takes longer than the copying, is left out.
     fn copy_written_back(&mut self, image: &ImageFile, scanner: &Scanner) -> io::Result<()> {
-        let (base, len) = (self.base(), self.size);
-        let mut written = 0;
-        let bytes = self.bytes_mut();
-        scanner.written(base, len, |run| {
-            let run = run.start..run.end.min(len);
-            written += run.len();
-            if written <= COPY_BACK_AT_MOST {
-                bytes[run.clone()].copy_from_slice(&image.bytes()[run]);
-            }
-        })?;
-        if written > COPY_BACK_AT_MOST { self.remap(image) } else { Ok(()) }
+        if !Faults::none_since(self.faults.take()) {
+            let (base, len) = (self.base(), self.size);
+            self.written.clear();
+            scanner.written(base, len, |run| self.written.push(run.start..run.end.min(len)))?;
+        }
+        if self.written.iter().map(Range::len).sum::<usize>() > COPY_BACK_AT_MOST {
+            return self.remap(image);
+        }
+        let written = std::mem::take(&mut self.written);
+        for run in &written {
+            self.bytes_mut()[run.clone()].copy_from_slice(&image.bytes()[run.clone()]);
+        }
+        self.written = written;
+        Ok(())
     }
 
     #[cfg(unix)]
     fn remap(&mut self, image: &ImageFile) -> io::Result<()> {
+        self.written.clear();
         self.reservation.map_private(&image.file, image.len())
     }
 
@@ -237,24 +259,41 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn a_slot_equals_its_image_after_any_writes_and_growth(
-            writes in prop::collection::vec((0..8 * PAGE, any::<u8>()), 0..200),
-            grown in 0..4_usize,
+        fn a_slot_equals_its_image_after_each_of_many_calls_with_any_writes_and_growth(
+            calls in prop::collection::vec(
+                (prop::collection::vec((0..8 * PAGE, any::<u8>()), 0..60), 0..4_usize), 1..8),
         ) {
             let image = image(4);
             for way in ways() {
                 let scanner = Scanner::new().ok();
                 let mut region = Region::new(&image, way, 8 * PAGE).unwrap();
-                region.grow((4 + grown) * PAGE).unwrap();
-                for (at, value) in &writes {
-                    if let Some(byte) = region.bytes_mut().get_mut(*at) {
-                        *byte = *value;
+                for (writes, grown) in &calls {
+                    region.begin(way);
+                    region.grow((4 + grown) * PAGE).unwrap();
+                    for (at, value) in writes {
+                        if let Some(byte) = region.bytes_mut().get_mut(*at) {
+                            *byte = *value;
+                        }
                     }
+                    region.reset(&image, way, scanner.as_ref()).unwrap();
+                    prop_assert_eq!(region.size(), image.len());
+                    prop_assert!(region.bytes_mut() == image.bytes());
                 }
-                region.reset(&image, way, scanner.as_ref()).unwrap();
-                prop_assert_eq!(region.size(), image.len());
-                prop_assert!(region.bytes_mut() == image.bytes());
             }
+        }
+    }
+
+    #[test]
+    fn pages_written_without_a_fault_are_those_of_earlier_calls_and_are_undone() {
+        let image = image(4);
+        let scanner = Scanner::new().ok();
+        let mut region = Region::new(&image, Reset::best(), 4 * PAGE).unwrap();
+        for _ in 0..100 {
+            region.begin(Reset::best());
+            region.bytes_mut()[PAGE] = 0xEE;
+            region.bytes_mut()[3 * PAGE + 5] = 0xEE;
+            region.reset(&image, Reset::best(), scanner.as_ref()).unwrap();
+            assert!(region.bytes_mut() == image.bytes());
         }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::{StackCreator, StackMemory};
 
+use super::faults::Faults;
 use super::map::{Reservation, page_size};
 
 /// The stacks of one engine.
@@ -37,7 +38,7 @@ unsafe impl StackCreator for Stacks {
             Some(stack) if stack.size() >= size => stack,
             _ => Stack::new(size)?,
         };
-        Ok(Box::new(Lent { pool: self.0.clone(), stack: Some(stack) }))
+        Ok(Box::new(Lent { pool: self.0.clone(), stack: Some(stack), faults: Faults::so_far() }))
     }
 }
 
@@ -85,6 +86,8 @@ struct Lent {
     pool: Arc<StackPool>,
     /// Always there until the drop takes it.
     stack: Option<Stack>,
+    /// The page faults when it was lent.
+    faults: Option<Faults>,
 }
 
 impl Lent {
@@ -114,7 +117,10 @@ unsafe impl StackMemory for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let Some(stack) = self.stack.take() else { return };
-        stack.trim();
+        // Without a fault it takes no more memory than it did before.
+        if !Faults::none_since(self.faults) {
+            stack.trim();
+        }
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < self.pool.keep {
             idle.push(stack);

@@ -61,6 +61,7 @@ pub(crate) struct Program {
     pub buffer: Option<Buffer>,
     pub image_bytes: usize,
     globals: Vec<(ModuleExport, Val)>,
+    directory_names: Vec<u32>,
 }
 
 impl Program {
@@ -99,6 +100,7 @@ impl Program {
             mounts: record.mounts.iter().map(|mount| (folder.join(&mount.folder), mount.guest.clone())).collect(),
             globals: resolve(&module, &found.globals).map_err(failed)?,
             buffer: found.buffer,
+            directory_names: found.directory_names.clone(),
             image_bytes,
             engine,
             module,
@@ -111,6 +113,24 @@ impl Program {
             let global = instance.get_module_export(&mut store, export).and_then(|item| item.into_global());
             let global = global.ok_or_else(|| wasmtime::format_err!("a global of the image is not exported"))?;
             global.set(&mut store, *value)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the name of the call's directory where the image holds the one it was made with.
+    pub fn name_directory(
+        &self,
+        mut store: impl AsContextMut,
+        instance: &Instance,
+        name: &[u8],
+    ) -> wasmtime::Result<()> {
+        if self.directory_names.is_empty() {
+            return Ok(());
+        }
+        let memory = instance.get_memory(&mut store, "memory");
+        let memory = memory.ok_or_else(|| wasmtime::format_err!("the module does not export its memory"))?;
+        for place in &self.directory_names {
+            memory.write(&mut store, *place as usize, name)?;
         }
         Ok(())
     }

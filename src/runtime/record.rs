@@ -13,7 +13,7 @@ use super::manifest::{Driver, Mount};
 use super::{Home, digest, is_inside};
 
 /// Raised when the meaning of a record changes; a record of another format counts as not installed.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What was installed: everything a call needs to know, and nothing that is only needed to install.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,6 +62,8 @@ pub(crate) struct ImageRecord {
     pub globals: Vec<GlobalRecord>,
     /// A buffer that the guest allocated before the image was taken, for the text of a turn.
     pub buffer: Option<Buffer>,
+    /// Where the memory holds the name of the call's directory; each call puts its own there.
+    pub directory_names: Vec<u32>,
 }
 
 /// A mutable global's value, as the bits of its type.

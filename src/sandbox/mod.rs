@@ -25,6 +25,7 @@ pub use call::{Call, CallError, InputFile};
 pub(crate) use guest::Guest;
 use guest::Limiter;
 use quota::Quota;
+use scratch::Id;
 pub(crate) use scratch::{Scratch, ScratchRoot};
 use stdio::{Capture, GuestStdin};
 pub use stdio::{Sink, Stdin};
@@ -128,7 +129,7 @@ impl Sandbox {
         let start = Instant::now();
         let text = match self.entry {
             Entry::Command { .. } => None,
-            Entry::Turn { .. } => Some(turn_text(&source, &arguments, &environment, scratch.guest_path())),
+            Entry::Turn { .. } => Some(turn_text(&source, &arguments, &environment, &scratch.id().guest_path())),
         };
         let ended = {
             let _ticking = ticker.running();
@@ -142,7 +143,7 @@ impl Sandbox {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(ExecuteError::Cancelled),
-                ended = self.drive(&mut store, text.as_deref()) => Some(ended),
+                ended = self.drive(&mut store, scratch.id(), text.as_deref()) => Some(ended),
                 () = timeout => None,
             }
         };
@@ -191,11 +192,11 @@ impl Sandbox {
         call: Vec<(String, String)>,
     ) -> Vec<(String, String)> {
         let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let skill =
-            skill.map(|skill| [own("TRACON_SKILL_NAME", &skill), own("TRACON_SKILL_TEMP", scratch.guest_path())]);
+        let directory = scratch.id().guest_path();
+        let skill = skill.map(|skill| [own("TRACON_SKILL_NAME", &skill), own("TRACON_SKILL_TEMP", &directory)]);
         let constants = [
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-            ("HOME", scratch.guest_path()),
+            ("HOME", directory.as_str()),
             ("TMPDIR", scratch::TMP),
             ("LANG", "C.UTF-8"),
         ];
@@ -230,10 +231,8 @@ impl Sandbox {
         builder.stdin(GuestStdin::new(stdin)).stdout(streams.stdout.clone()).stderr(streams.stderr.clone());
         let mounts =
             self.program.mounts.iter().map(|(host, guest)| (host.as_path(), guest.as_str(), FsPerms::ReadOnly));
-        let own = [
-            (scratch.inner(), scratch::TMP, FsPerms::ReadWrite),
-            (scratch.outer(), scratch::SCRATCH, FsPerms::ReadWrite),
-        ];
+        let name = scratch.id().guest_path();
+        let own = [scratch::TMP, &name].map(|guest| (scratch.path(), guest, FsPerms::ReadWrite));
         for (host, guest, permissions) in mounts.chain(own) {
             builder.preopened_dir(host, guest, permissions).map_err(std::io::Error::other)?;
         }
@@ -253,15 +252,22 @@ impl Sandbox {
         Ok(store)
     }
 
-    async fn instantiate(&self, store: &mut Store<Guest>) -> wasmtime::Result<Instance> {
+    /// An instance that is what the image was, but for the name of its directory.
+    async fn instantiate(&self, store: &mut Store<Guest>, directory: Id) -> wasmtime::Result<Instance> {
         let instance = self.instance.instantiate_async(&mut *store).await?;
         self.program.restore_globals(&mut *store, &instance)?;
+        self.program.name_directory(&mut *store, &instance, directory.bytes())?;
         Ok(instance)
     }
 
     /// Instantiates the image and runs the guest to its end. The result is the exit code.
-    async fn drive(&self, store: &mut Store<Guest>, text: Option<&str>) -> Result<wasmtime::Result<u8>, ExecuteError> {
-        let instance = self.instantiate(store).await.map_err(ExecuteError::Engine)?;
+    async fn drive(
+        &self,
+        store: &mut Store<Guest>,
+        directory: Id,
+        text: Option<&str>,
+    ) -> Result<wasmtime::Result<u8>, ExecuteError> {
+        let instance = self.instantiate(store, directory).await.map_err(ExecuteError::Engine)?;
         Ok(match &self.entry {
             Entry::Command { start } => self.command(store, &instance, start).await,
             Entry::Turn { memory, allocate, turn } => {

@@ -16,8 +16,38 @@ use cap_std::fs::{Dir, DirEntry, OpenOptions};
 
 use crate::runtime::create_private_dir;
 
-/// Where the guest sees the directory that holds its own.
-pub(super) const SCRATCH: &str = "/scratch";
+/// The name of a call's directory while an image is made. The image holds it where the guest's C library keeps the
+/// directories it was given, and each call puts its own name there instead: see [`Id::put`].
+const PLACEHOLDER: Id = Id(*b"ampoule-call-dir");
+
+/// The name of one call's directory, the same length for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Id([u8; 16]);
+
+impl Id {
+    fn random() -> Id {
+        let mut id = Id([0; 16]);
+        let digits = format!("{:016x}", rand::random::<u64>());
+        id.0.copy_from_slice(digits.as_bytes());
+        id
+    }
+
+    /// Where a memory holds this name.
+    pub fn places(self, memory: &[u8]) -> Vec<u32> {
+        let found = memchr::memmem::find_iter(memory, &self.0);
+        found.filter_map(|at| u32::try_from(at).ok()).collect()
+    }
+
+    /// The name, as bytes of its fixed length.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The path at which the guest sees the directory.
+    pub fn guest_path(self) -> String {
+        format!("/scratch/{}", String::from_utf8_lossy(&self.0))
+    }
+}
 
 /// Where the guest sees its own directory by a name that is always the same.
 pub(super) const TMP: &str = "/tmp";
@@ -29,16 +59,10 @@ struct Root {
     path: PathBuf,
     /// Locked for as long as this process lives: who finds it unlocked may remove the folder.
     _alive: File,
-    /// Directories that no guest changed anything in. Giving one a new name is much quicker than making one: some file
-    /// systems wait for the disk when a directory is removed.
-    idle: Mutex<Vec<Names>>,
+    /// Directories that no guest changed anything in. Making and removing one takes longer than many a call does: some
+    /// file systems wait for the disk. The guest never sees the name that a directory has here.
+    idle: Mutex<Vec<PathBuf>>,
     made: AtomicU64,
-}
-
-/// The two directories of a call: `outer` holds nothing but `outer/id`.
-struct Names {
-    outer: PathBuf,
-    id: String,
 }
 
 const PREFIX: &str = "ampoule-";
@@ -58,33 +82,32 @@ impl ScratchRoot {
         Ok(ScratchRoot(Arc::new(Root { path, _alive: alive, idle: Mutex::default(), made: AtomicU64::new(0) })))
     }
 
-    /// An empty directory for a call, under a name that no call had before.
+    /// An empty directory for a call, which the guest sees under a name that no call had before.
     pub fn scratch(&self) -> io::Result<Scratch> {
-        let id = format!("{:016x}", rand::random::<u64>());
+        self.named(Id::random())
+    }
+
+    /// An empty directory under the name that an image holds.
+    pub fn placeholder(&self) -> io::Result<Scratch> {
+        self.named(PLACEHOLDER)
+    }
+
+    fn named(&self, id: Id) -> io::Result<Scratch> {
         let idle = self.0.idle().pop();
-        let names = match idle {
-            Some(Names { outer, id: old }) => {
-                fs::rename(outer.join(old), outer.join(&id))?;
-                Names { outer, id }
-            }
+        let path = match idle {
+            Some(path) => path,
             None => {
-                let outer = self.0.path.join(self.0.made.fetch_add(1, Ordering::Relaxed).to_string());
-                create_private_dir(&outer)?;
-                create_private_dir(&outer.join(&id))?;
-                Names { outer, id }
+                let path = self.0.path.join(self.0.made.fetch_add(1, Ordering::Relaxed).to_string());
+                create_private_dir(&path)?;
+                path
             }
         };
-        Ok(Scratch {
-            root: self.0.clone(),
-            inner: names.outer.join(&names.id),
-            guest_path: format!("{SCRATCH}/{}", names.id),
-            names: Some(names),
-        })
+        Ok(Scratch { root: self.0.clone(), path, id, given_back: false })
     }
 }
 
 impl Root {
-    fn idle(&self) -> MutexGuard<'_, Vec<Names>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<PathBuf>> {
         // A poisoned lock means a panic between two list operations, each of which leaves the list whole.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -125,31 +148,25 @@ fn is_ours(found: &fs::Metadata) -> bool {
 /// One call's directory. The guest sees it twice: as `/scratch/<id>`, a path that no other call has, and as `/tmp`.
 pub(crate) struct Scratch {
     root: Arc<Root>,
-    inner: PathBuf,
-    guest_path: String,
-    /// None once the directory was given back.
-    names: Option<Names>,
+    path: PathBuf,
+    id: Id,
+    given_back: bool,
 }
 
 impl Scratch {
-    /// The host folder behind `/scratch`.
-    pub fn outer(&self) -> &Path {
-        self.inner.parent().unwrap_or(&self.inner)
+    /// The directory on the host.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// The host folder behind `/tmp` and the guest's working directory.
-    pub fn inner(&self) -> &Path {
-        &self.inner
-    }
-
-    /// The guest's working directory, as the guest sees it.
-    pub fn guest_path(&self) -> &str {
-        &self.guest_path
+    /// The name by which the guest knows it.
+    pub fn id(&self) -> Id {
+        self.id
     }
 
     /// Puts a file of the host's into the directory. The path was checked to stay inside.
     pub fn place(&self, path: &str, content: &[u8]) -> io::Result<()> {
-        let dir = Dir::open_ambient_dir(&self.inner, ambient_authority())?;
+        let dir = Dir::open_ambient_dir(&self.path, ambient_authority())?;
         if let Some(parent) = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty()) {
             dir.create_dir_all(parent)?;
         }
@@ -160,7 +177,7 @@ impl Scratch {
     /// else is no regular file are left out; their number is returned. An existing file is not overwritten.
     pub fn keep(&self, target: &Path) -> io::Result<u64> {
         fs::create_dir_all(target)?;
-        let from = Dir::open_ambient_dir(&self.inner, ambient_authority())?;
+        let from = Dir::open_ambient_dir(&self.path, ambient_authority())?;
         let to = Dir::open_ambient_dir(target, ambient_authority())?;
         let mut left_out = 0;
         let mut folders = VecDeque::from([PathBuf::from(".")]);
@@ -195,15 +212,16 @@ impl Scratch {
     pub fn give_back(mut self) {
         let mut idle = self.root.idle();
         if idle.len() < KEPT {
-            idle.extend(self.names.take());
+            idle.push(std::mem::take(&mut self.path));
+            self.given_back = true;
         }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Some(names) = self.names.take() {
-            remove_tree(&names.outer);
+        if !self.given_back {
+            remove_tree(&self.path);
         }
     }
 }
@@ -264,11 +282,11 @@ mod tests {
     fn a_directory_is_gone_with_its_call_and_the_folder_with_its_executor() {
         let (parent, root) = root();
         let scratch = root.scratch().unwrap();
-        fs::create_dir(scratch.inner().join("d")).unwrap();
-        fs::write(scratch.inner().join("d/f"), "x").unwrap();
-        let outer = scratch.outer().to_owned();
+        fs::create_dir(scratch.path().join("d")).unwrap();
+        fs::write(scratch.path().join("d/f"), "x").unwrap();
+        let path = scratch.path().to_owned();
         drop(scratch);
-        assert!(!outer.exists());
+        assert!(!path.exists());
         drop(root);
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
@@ -277,27 +295,34 @@ mod tests {
     fn a_directory_that_was_given_back_comes_again_under_another_name() {
         let (_parent, root) = root();
         let first = root.scratch().unwrap();
-        let (outer, inner) = (first.outer().to_owned(), first.inner().to_owned());
+        let (path, id) = (first.path().to_owned(), first.id());
         first.give_back();
         let second = root.scratch().unwrap();
-        assert_eq!(second.outer(), outer);
-        assert_ne!(second.inner(), inner);
-        assert!(second.inner().is_dir() && !inner.exists());
+        assert_eq!(second.path(), path);
+        assert_ne!(second.id(), id);
+        assert!(path.is_dir());
+    }
+
+    #[test]
+    fn every_place_that_holds_the_name_is_found() {
+        let id = PLACEHOLDER;
+        let memory = [b"12345", id.bytes(), b"x", id.bytes(), &id.bytes()[..9]].concat();
+        assert_eq!(id.places(&memory), [5, 22]);
     }
 
     #[test]
     fn a_tree_deeper_than_any_path_may_be_is_removed() {
         let (_parent, root) = root();
         let scratch = root.scratch().unwrap();
-        let mut dir = Dir::open_ambient_dir(scratch.inner(), ambient_authority()).unwrap();
+        let mut dir = Dir::open_ambient_dir(scratch.path(), ambient_authority()).unwrap();
         for _ in 0..3000 {
             dir.create_dir("deep").unwrap();
             dir.write("file", "x").unwrap();
             dir = dir.open_dir("deep").unwrap();
         }
-        let outer = scratch.outer().to_owned();
+        let path = scratch.path().to_owned();
         drop((dir, scratch));
-        assert!(!outer.exists());
+        assert!(!path.exists());
     }
 
     #[cfg(unix)]
@@ -308,9 +333,9 @@ mod tests {
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("precious"), "x").unwrap();
         let scratch = root.scratch().unwrap();
-        std::os::unix::fs::symlink(&outside, scratch.inner().join("link")).unwrap();
-        fs::create_dir(scratch.inner().join("d")).unwrap();
-        fs::write(scratch.inner().join("d/f"), "kept").unwrap();
+        std::os::unix::fs::symlink(&outside, scratch.path().join("link")).unwrap();
+        fs::create_dir(scratch.path().join("d")).unwrap();
+        fs::write(scratch.path().join("d/f"), "kept").unwrap();
         let target = parent.path().join("target");
         assert_eq!(scratch.keep(&target).unwrap(), 1);
         assert_eq!(fs::read(target.join("d/f")).unwrap(), b"kept");
@@ -323,7 +348,7 @@ mod tests {
     fn keeping_does_not_overwrite_a_file() {
         let (parent, root) = root();
         let scratch = root.scratch().unwrap();
-        fs::write(scratch.inner().join("f"), "new").unwrap();
+        fs::write(scratch.path().join("f"), "new").unwrap();
         fs::write(parent.path().join("f"), "old").unwrap();
         assert!(scratch.keep(parent.path()).unwrap_err().to_string().contains('f'));
         assert_eq!(fs::read(parent.path().join("f")).unwrap(), b"old");

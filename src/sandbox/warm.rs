@@ -34,8 +34,16 @@ impl<'a> WarmUp<'a> {
     }
 }
 
-/// What a warm-up left: the memory, the mutable globals, and a buffer for texts.
-pub(crate) type Warmed = (Vec<u8>, Vec<GlobalRecord>, Option<Buffer>);
+/// What a warm-up left.
+pub(crate) struct Warmed {
+    pub memory: Vec<u8>,
+    /// The mutable globals.
+    pub globals: Vec<GlobalRecord>,
+    /// A buffer for texts.
+    pub buffer: Option<Buffer>,
+    /// Where the memory holds the name of the call's directory.
+    pub directory_names: Vec<u32>,
+}
 
 impl Sandbox {
     /// Runs a warm-up with fixed clocks and random numbers. The error is text for a person, with what the guest wrote.
@@ -72,7 +80,7 @@ impl Sandbox {
         scratch: &ScratchRoot,
         streams: &Streams,
     ) -> wasmtime::Result<Warmed> {
-        let directory = scratch.scratch()?;
+        let directory = scratch.placeholder()?;
         let variables: Vec<(&str, &str)> =
             self.program.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let context = self.context(&directory, Stdin::Closed, streams, Ambient::Fixed, limits, |builder| {
@@ -84,7 +92,7 @@ impl Sandbox {
             limiter: Limiter::new(limits, self.program.image_bytes),
         };
         let mut store = self.store(guest, limits)?;
-        let instance = self.instantiate(&mut store).await?;
+        let instance = self.instantiate(&mut store, directory.id()).await?;
 
         if let Some(first) = self.program.module.get_export_index(warm_up.first) {
             function::<(), ()>(&mut store, &instance, &first)?.call_async(&mut store, ()).await?;
@@ -93,7 +101,8 @@ impl Sandbox {
         let globals = read_globals(&mut store, &self.program.module, &instance, globals)?;
         let memory = instance.get_export(&mut store, "memory").and_then(Extern::into_memory);
         let memory = memory.ok_or_else(|| wasmtime::format_err!("the module does not export its memory"))?;
-        Ok((memory.data(&store).to_vec(), globals, buffer))
+        let memory = memory.data(&store).to_vec();
+        Ok(Warmed { directory_names: directory.id().places(&memory), memory, globals, buffer })
     }
 
     async fn turns(
