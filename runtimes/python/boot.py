@@ -16,9 +16,10 @@ import sys
 import threading
 import time
 import types
+import warnings
 import weakref
-from importlib.util import decode_source
 
+import _imp
 import _reactor
 
 scan_request = json.JSONDecoder().scan_once
@@ -35,8 +36,9 @@ def turn(source, environ):
 def run(request):
     """Run the script that `request` describes, to the end, and return its exit status."""
     loader, failure = execute(request)
-    sys.settrace(None)  # what the script traces or profiles ends with it
-    sys.setprofile(None)
+    if sys.gettrace() or sys.getprofile():  # what the script traces or profiles ends with it
+        sys.settrace(None)
+        sys.setprofile(None)
     status = 0 if failure is None else report(failure)
     failure = None  # it holds the script's frames
     run_exit_functions()
@@ -63,17 +65,55 @@ def execute(request):
     loader = ScriptLoader(path, source)
     main.__dict__.update(__loader__=loader, __builtins__=builtins, __file__=path)
     sys.modules["__main__"] = main
-    # The one-element form is linecache's own for text to be fetched when first asked for.
-    linecache.cache[path] = (lambda: decode_source(source),)
-
-    loader = weakref.ref(loader)
+    global script
+    script = loader = weakref.ref(loader)
     try:
-        exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+        exec(compile_script(source, path), main.__dict__)
     except BaseException as exc:
         exc.__traceback__ = exc.__traceback__.tb_next  # without this frame
         # In a name of this frame, which the script's frame leads back to, it would be in a cycle.
         return loader, exc
     return loader, None
+
+
+def compile_script(source, path):
+    """compile() whose fuel does not depend on the path, which is another in every call.
+
+    compile() hashes the path, and how long a look-up takes depends on the hash.
+    """
+    code = None
+    try:
+        code = compile(source, "script", "exec", dont_inherit=True)
+    except BaseException:
+        pass  # it has to name the path, and so has a warning
+    del warnings.filters[0]
+    warnings._filters_mutated()
+    if code is None:
+        return compile(source, path, "exec", dont_inherit=True)
+    _imp._fix_co_filename(code, path)
+    return code
+
+
+def warnings_are_errors():
+    """Prepare for compile_script(), which takes the filter away again."""
+    warnings.filters.insert(0, ("error", None, Warning, None, 0))
+    warnings._filters_mutated()
+
+
+script = lambda: None
+update_cache = linecache.updatecache
+
+
+def update_script_lines(filename, module_globals=None):
+    """linecache.updatecache() that knows the script, too."""
+    loader = script()
+    if loader is not None and filename == loader.path:
+        # The one-element form is linecache's own for a text to be fetched when first asked for.
+        linecache.cache.setdefault(filename, (lambda: loader.get_source(loader.name),))
+    return update_cache(filename, module_globals)
+
+
+linecache.updatecache = update_script_lines
 
 
 class ScriptLoader(importlib.machinery.SourceFileLoader):
@@ -122,18 +162,3 @@ def start_random(random):
 
 
 starts = {"logging": start_logging, "random": start_random, "numpy.random": start_random}
-
-
-def open_descriptors():
-
-    def is_open(descriptor):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            return False
-        return True
-
-    return [descriptor for descriptor in range(64) if is_open(descriptor)]
-
-
-descriptors_at_boot = open_descriptors()

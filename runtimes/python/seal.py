@@ -3,7 +3,6 @@
 import inspect
 import io
 import itertools
-import posix
 import tempfile
 import traceback
 
@@ -44,20 +43,21 @@ def rehearse(script):
     path, streams = sys.path.copy(), (sys.stdout, sys.stderr)
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = io.StringIO()
     job = {"name": "script.py", "source": script, "args": [], "env": {"A": "b"}, "cwd": "/tmp"}
+    warnings_are_errors()
     loader, failure = execute(json.dumps(job))
     status = failure and report(failure)
     failure = None
     finish(loader, status)
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams
     sys.path[:] = path
-    os.environ.clear()
 
 
 def forget_warm_up():
     for name in ("exit", "quit"):  # the reactor's own would tell the host to end a session
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
-    os.environ.clear()
-    posix.environ.clear()
+    for name in os.environ.keys() - environment_at_start.keys():
+        del os.environ[name]
+    os.environ.update(environment_at_start)
     sys.argv, sys.orig_argv = [""], [sys.executable]
     tempfile.tempdir = tempfile._name_sequence = None
     for folder in list(sys.path_importer_cache):
@@ -66,12 +66,16 @@ def forget_warm_up():
     linecache.clearcache()
     linecache._interactive_cache.clear()
     atexit.unregister(sys.modules["logging"].shutdown)  # start_logging registers it
+    threading._threading_atexits.clear()  # concurrent.futures waits for threads, of which there are none
     for name in starts.keys() & sys.modules.keys():
         sys.modules[name].__class__ = Unstarted
+    warnings_are_errors()
 
 
 hide_own_frames()
 take_over_turn()
+linecache.clearcache()
+linecache._interactive_cache.clear()
 gc.collect()
 gc.freeze()  # the collector passes over the image, and so does not write to its pages
 warm_up_main = sys.modules["__main__"]
@@ -82,5 +86,5 @@ sys.modules["__main__"] = warm_up_main  # the end of this turn looks for it
 forget_warm_up()
 gc.collect()
 gc.freeze()
-if open_descriptors() != descriptors_at_boot:
+if open_descriptors() != descriptors_at_start:
     raise RuntimeError("the warm-up left a file open, and the image would hold a dead descriptor")

@@ -7,7 +7,7 @@ mod archive;
 mod fetch;
 mod image;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -230,14 +230,13 @@ impl Installer {
     /// left alone: another runtime's install may have just written them.
     fn sweep_unused(&self, _lock: &HomeLock) {
         const YOUNG: std::time::Duration = std::time::Duration::from_secs(3600);
-        let mut used = std::collections::BTreeSet::new();
+        let mut used = BTreeSet::<PathBuf>::new();
         let Ok(runtimes) = fs::read_dir(self.home.root().join("runtimes")) else { return };
         for runtime in runtimes.flatten() {
             let name = runtime.file_name();
             match Record::read(&self.home, &name.to_string_lossy()) {
                 Ok(Some(record)) => {
-                    used.insert(record.code.path.clone());
-                    used.extend(record.images.values().map(|image| image.memory.path.clone()));
+                    used.extend(record.cached().map(Path::to_owned));
                 }
                 Ok(None) => {}
                 // What a damaged record used cannot be known.
@@ -294,8 +293,12 @@ impl Install<'_> {
         let folder = self.place_folder(&folder)?;
         let mut record = Record::new(manifest, self.recipe.digest()?, fingerprint, folder, code, BTreeMap::new());
         self.images(&split, &mut record)?;
+        let earlier = Record::read(home, &manifest.name).ok().flatten();
         record.write(home).map_err(self.installer.io(&home.record(&manifest.name)))?;
         self.remove_other_folders(&record.folder);
+        for path in earlier.iter().flat_map(Record::cached).filter(|path| record.cached().all(|kept| kept != *path)) {
+            let _ = fs::remove_file(home.root().join(path));
+        }
         Ok(())
     }
 

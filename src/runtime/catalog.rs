@@ -41,6 +41,14 @@ pub enum CatalogError {
         /// The extensions there are.
         known: String,
     },
+    /// A name, an image or an extension belongs to another runtime already.
+    #[error("`{value}` is taken by the runtime `{by}`: choose another name, image or extension")]
+    Taken {
+        /// What both have.
+        value: String,
+        /// The runtime that had it first.
+        by: String,
+    },
     /// A file beside the manifest cannot be read.
     #[error("the runtime file `{}` cannot be read: {error}", path.display())]
     File {
@@ -120,15 +128,31 @@ impl Catalog {
         let python = Recipe::built_in(
             include_str!("../../runtimes/python/runtime.toml"),
             &[
-                ("boot.py", include_str!("../../runtimes/python/boot.py")),
-                ("ending.py", include_str!("../../runtimes/python/ending.py")),
+                ("start.py", include_str!("../../runtimes/python/start.py")),
                 ("wasi.py", include_str!("../../runtimes/python/wasi.py")),
                 ("warm.py", include_str!("../../runtimes/python/warm.py")),
                 ("warm-data.py", include_str!("../../runtimes/python/warm-data.py")),
+                ("boot.py", include_str!("../../runtimes/python/boot.py")),
+                ("ending.py", include_str!("../../runtimes/python/ending.py")),
                 ("seal.py", include_str!("../../runtimes/python/seal.py")),
             ],
         );
         Catalog { recipes: [python].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
+    }
+
+    /// The same catalog with one more runtime. Its name, images and extensions must be its own.
+    pub fn with(mut self, recipe: Recipe) -> Result<Catalog, CatalogError> {
+        let manifest = &recipe.manifest;
+        for known in self.recipes.values().map(|known| &known.manifest) {
+            let image = manifest.images.keys().find(|image| known.images.contains_key(*image));
+            let extension = manifest.extensions.iter().find(|extension| known.extensions.contains(extension));
+            let shared = (known.name == manifest.name).then_some(&manifest.name).or(image).or(extension);
+            if let Some(shared) = shared {
+                return Err(CatalogError::Taken { value: shared.clone(), by: known.name.clone() });
+            }
+        }
+        self.recipes.insert(manifest.name.clone(), recipe);
+        Ok(self)
     }
 
     /// All runtimes, in the order of their names.
@@ -180,6 +204,25 @@ mod tests {
         let error = catalog.by_extension(Path::new("a.rb")).unwrap_err().to_string();
         assert!(error.contains("`.rb`") && error.contains(".py"), "{error}");
         assert!(catalog.by_extension(Path::new("Makefile")).unwrap_err().to_string().contains("no extension"));
+    }
+
+    #[test]
+    fn a_runtime_can_be_added_unless_something_of_it_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let recipe = |name: &str, extension: &str, image: &str| {
+            let text = format!(
+                "name = '{name}'\nversion = '1'\nextensions = ['{extension}']\ndriver = 'command'\n\
+                 module = 'm.wasm'\n[source]\nfolder = '.'\n[images.{name}]\n[images.{image}]\n"
+            );
+            fs::write(folder.path().join("runtime.toml"), text).unwrap();
+            Recipe::from_folder(folder.path()).unwrap()
+        };
+        let catalog = Catalog::built_in().with(recipe("own", "own", "own-large")).unwrap();
+        assert_eq!(catalog.by_image("own-large").unwrap().manifest.name, "own");
+        for (name, extension, image) in [("own", "a", "b"), ("a", "py", "b"), ("a", "b", "python-data")] {
+            let error = catalog.clone().with(recipe(name, extension, image)).unwrap_err();
+            assert!(matches!(error, CatalogError::Taken { .. }), "{error}");
+        }
     }
 
     #[test]

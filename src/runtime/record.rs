@@ -179,10 +179,15 @@ impl Record {
 
     /// A path in the record that leads out of the folder it is relative to, if there is one.
     fn path_outside(&self) -> Option<String> {
-        let files = std::iter::once(&self.code).chain(self.images.values().map(|image| &image.memory));
-        let files = files.map(|file| file.path.display().to_string().replace(std::path::MAIN_SEPARATOR, "/"));
+        let files = self.cached().map(|path| path.display().to_string().replace(std::path::MAIN_SEPARATOR, "/"));
         let folders = std::iter::once(&self.folder).chain(self.mounts.iter().map(|mount| &mount.folder)).cloned();
         files.chain(folders).find(|path| !is_inside(path))
+    }
+
+    /// The files that the record keeps in the home's `code` and `images`, relative to the home.
+    pub fn cached(&self) -> impl Iterator<Item = &Path> {
+        let images = self.images.values().map(|image| &image.memory);
+        std::iter::once(&self.code).chain(images).map(|file| file.path.as_path())
     }
 
     /// Writes the record, all or nothing: from then on the runtime is installed.

@@ -6,7 +6,9 @@
 
 mod ambient;
 mod call;
+mod environment;
 mod guest;
+mod heap;
 mod quota;
 mod scratch;
 mod stdio;
@@ -22,6 +24,7 @@ use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 pub(crate) use ambient::Ambient;
 pub use call::{Call, CallError, InputFile};
+use environment::Environment;
 pub(crate) use guest::Guest;
 use guest::Limiter;
 use quota::Quota;
@@ -92,7 +95,12 @@ impl Sandbox {
         let scratch = roots.scratch().map_err(ExecuteError::Scratch)?;
         let Call { source, name, arguments, environment, stdin, files, limits, stdout, stderr, skill, keep } = call;
         let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
-        let environment = self.environment(&scratch, skill, environment);
+        let mut variables = match self.entry {
+            Entry::Command { .. } => Environment::constant(&self.program.environment),
+            // It has read those long ago, and gets the rest with its turn.
+            Entry::Turn { .. } => Environment::default(),
+        };
+        variables.add_call(&scratch.id().guest_path(), skill.as_deref(), environment);
         let arguments = std::iter::once(name).chain(arguments).collect::<Vec<_>>();
 
         let streams = Streams {
@@ -114,14 +122,13 @@ impl Sandbox {
         let context = self
             .context(&scratch, stdin, &streams, Ambient::Host, &limits, |builder| match self.entry {
                 Entry::Command { .. } => {
-                    builder.args(&arguments).envs(&environment);
+                    builder.args(&arguments).envs(variables.pairs());
                 }
-                // A reactor has read both long ago; it gets them with its turn.
                 Entry::Turn { .. } => {}
             })
             .map_err(ExecuteError::Scratch)?;
         let guest = Guest {
-            wasi: Guarded::new(context, quota, limits.poll_subscriptions),
+            wasi: Guarded::new(context, quota, &limits),
             limiter: Limiter::new(&limits, self.program.image_bytes),
         };
         let mut store = self.store(guest, &limits).map_err(ExecuteError::Engine)?;
@@ -129,7 +136,7 @@ impl Sandbox {
         let start = Instant::now();
         let text = match self.entry {
             Entry::Command { .. } => None,
-            Entry::Turn { .. } => Some(turn_text(&source, &arguments, &environment, &scratch.id().guest_path())),
+            Entry::Turn { .. } => Some(turn_text(&source, &arguments, &variables, &scratch.id().guest_path())),
         };
         let ended = {
             let _ticking = ticker.running();
@@ -182,34 +189,6 @@ impl Sandbox {
             return Ok(());
         }
         Err(CallError::ImageTooLarge { image: self.program.name.clone(), bytes, allowed: limits.memory_bytes })
-    }
-
-    /// The variables of a call: what every script needs, the runtime's own, the call's, the later ones winning.
-    fn environment(
-        &self,
-        scratch: &Scratch,
-        skill: Option<String>,
-        call: Vec<(String, String)>,
-    ) -> Vec<(String, String)> {
-        let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let directory = scratch.id().guest_path();
-        let skill = skill.map(|skill| [own("TRACON_SKILL_NAME", &skill), own("TRACON_SKILL_TEMP", &directory)]);
-        let constants = [
-            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-            ("HOME", directory.as_str()),
-            ("TMPDIR", scratch::TMP),
-            ("LANG", "C.UTF-8"),
-        ];
-        let mut variables: Vec<(String, String)> = Vec::new();
-        let constants = constants.into_iter().map(|(name, value)| own(name, value));
-        let runtime = self.program.environment.clone();
-        for (name, value) in constants.chain(runtime).chain(skill.into_iter().flatten()).chain(call) {
-            match variables.iter_mut().find(|(known, _)| *known == name) {
-                Some(known) => known.1 = value,
-                None => variables.push((name, value)),
-            }
-        }
-        variables
     }
 
     /// A WASI context: the runtime's folders read-only, the call's directory, the streams, and nothing else.
@@ -325,9 +304,9 @@ fn script_file(name: &str) -> String {
 }
 
 /// The text of a turn: the call as a JSON object.
-fn turn_text(source: &str, arguments: &[String], environment: &[(String, String)], directory: &str) -> String {
+fn turn_text(source: &str, arguments: &[String], variables: &Environment, directory: &str) -> String {
     let environment: serde_json::Map<_, _> =
-        environment.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        variables.pairs().iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
     let call = serde_json::json!({
         "name": arguments[0],
         "source": source,

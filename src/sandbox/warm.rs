@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use wasmtime::{Extern, Instance, Store};
 
+use super::heap::Heap;
 use super::stdio::{Capture, Stdin};
-use super::{Ambient, Entry, Guarded, Guest, Limiter, Quota, Sandbox, ScratchRoot, Streams, function};
+use super::{Ambient, Entry, Environment, Guarded, Guest, Limiter, Quota, Sandbox, ScratchRoot, Streams, function};
 use crate::Limits;
 use crate::runtime::read_globals;
 use crate::runtime::record::{Buffer, GlobalRecord};
@@ -81,14 +82,13 @@ impl Sandbox {
         streams: &Streams,
     ) -> wasmtime::Result<Warmed> {
         let directory = scratch.placeholder()?;
-        let variables: Vec<(&str, &str)> =
-            self.program.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let variables = Environment::constant(&self.program.environment);
         let context = self.context(&directory, Stdin::Closed, streams, Ambient::Fixed, limits, |builder| {
-            builder.arg(&self.program.name).envs(&variables);
+            builder.arg(&self.program.name).envs(variables.pairs());
         })?;
         let quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
         let guest = Guest {
-            wasi: Guarded::new(context, quota, limits.poll_subscriptions),
+            wasi: Guarded::new(context, quota, limits),
             limiter: Limiter::new(limits, self.program.image_bytes),
         };
         let mut store = self.store(guest, limits)?;
@@ -115,10 +115,15 @@ impl Sandbox {
         if texts.is_empty() {
             return Ok(None);
         }
+        let heap = Heap::of(store, instance);
         for (index, text) in texts.iter().enumerate() {
             let status = self.turn(store, instance, [memory, allocate, turn], text).await?;
             if status != 0 {
                 wasmtime::bail!("warm-up file {} of {} ended with status {status}", index + 1, texts.len());
+            }
+            // After each: what belongs to one file then lies together, too.
+            if let Some(heap) = &heap {
+                heap.fill_gaps(store).await?;
             }
         }
         let pointer = function::<u32, u32>(store, instance, allocate)?.call_async(&mut *store, BUFFER_BYTES).await?;

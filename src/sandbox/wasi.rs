@@ -6,12 +6,14 @@
 
 use std::time::Duration;
 
+use wasmtime_wasi::WasiView;
 use wasmtime_wasi::p1::WasiP1Ctx;
 use wasmtime_wasi::p1::types::{self, Errno, Error, Fd, Filestat, Filetype, Lookupflags, Oflags};
 use wasmtime_wasi::p1::wasi_snapshot_preview1::WasiSnapshotPreview1;
 use wiggle::{GuestMemory, GuestPtr};
 
 use super::quota::{FileId, Full, Quota};
+use crate::Limits;
 
 /// The guest ended itself with this code.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +37,12 @@ type Result<T> = std::result::Result<T, Error>;
 type Memory<'a, 'b> = &'a mut GuestMemory<'b>;
 
 impl Guarded {
-    pub fn new(inner: WasiP1Ctx, quota: Quota, poll_subscriptions: u32) -> Guarded {
-        Guarded { inner, quota, poll_subscriptions }
+    pub fn new(mut inner: WasiP1Ctx, quota: Quota, limits: &Limits) -> Guarded {
+        // A file takes one entry while it is open, a subscription one or two for the time of a poll, and the standard
+        // streams, the mounted directories and whatever one call needs take the rest.
+        let subscriptions = 2 * limits.poll_subscriptions as usize;
+        inner.ctx().table.set_max_capacity(limits.open_files.saturating_add(subscriptions).saturating_add(64));
+        Guarded { inner, quota, poll_subscriptions: limits.poll_subscriptions }
     }
 
     pub fn quota(&self) -> &Quota {
