@@ -2,6 +2,7 @@
 
 mod bench;
 pub mod exit;
+mod files;
 mod install;
 mod prepare;
 mod run;

@@ -5,9 +5,11 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use ampoule::{InputFile, Installer, Recipe};
-use anyhow::{Context, bail, ensure};
+use ampoule::{InputFile, Installer};
+use anyhow::{Context, ensure};
 use clap::Args;
+
+use super::files::Files;
 
 /// Which script, and what runs it.
 #[derive(Args)]
@@ -18,9 +20,12 @@ pub struct Script {
     /// Code to run instead of a file
     #[arg(short = 'e', long = "eval", value_name = "CODE", conflicts_with = "script", allow_hyphen_values = true)]
     eval: Option<String>,
-    /// Leave the source files beside the script out of its working directory
+    /// Leave the source files beside the script, which it is given where it or they mention them, out of its directory
     #[arg(long)]
     isolated: bool,
+    /// Copy a file, or a folder with all that is in it, into the script's directory
+    #[arg(long = "file", value_name = "PATH")]
+    given: Vec<PathBuf>,
     /// The script's file, or - for standard input
     #[arg(required_unless_present = "eval")]
     script: Option<PathBuf>,
@@ -39,10 +44,6 @@ pub struct Prepared {
 /// What runs code that has no file name.
 const DEFAULT_RUNTIME: &str = "python";
 
-/// Source files beside the script that are given to it, at most.
-const FILES_AT_MOST: usize = 1000;
-/// Their bytes, at most.
-const BYTES_AT_MOST: u64 = 16 << 20;
 /// The largest script that is read at all: past the limit, so that the limit can say so.
 const READ_AT_MOST: u64 = 64 << 20;
 
@@ -66,16 +67,28 @@ impl Script {
         };
         let image = self.runtime.clone().unwrap_or_else(|| recipe.manifest.name.clone());
         let path = self.path().map(Path::to_owned);
-        let prepared = |name, source, files, took_stdin| Prepared { image, name, source, files, took_stdin };
+        let mut files = Files::default();
+        for path in &self.given {
+            files.give(path)?;
+        }
+        let prepared = |name, source, files: Files, took_stdin| Prepared {
+            image,
+            name,
+            source,
+            files: files.into_inner(),
+            took_stdin,
+        };
         Ok(match (self.eval, path) {
-            (Some(code), _) => prepared(None, code, Vec::new(), false),
-            (None, None) => prepared(None, text("standard input", &mut std::io::stdin().lock())?, Vec::new(), true),
+            (Some(code), _) => prepared(None, code, files, false),
+            (None, None) => prepared(None, text("standard input", &mut std::io::stdin().lock())?, files, true),
             (None, Some(path)) => {
                 let shown = path.display().to_string();
                 ensure!(!path.is_dir(), "the script `{shown}` is a directory");
                 let mut file = fs::File::open(&path).with_context(|| format!("the script `{shown}`"))?;
-                let files = if self.isolated { Vec::new() } else { beside(&path, recipe)? };
                 let source = text(&format!("`{shown}`"), &mut file)?;
+                if !self.isolated {
+                    files.give_mentioned(&path, &source, &recipe.manifest.extensions)?;
+                }
                 prepared(Some(shown), source, files, false)
             }
         })
@@ -89,50 +102,4 @@ fn text(what: &str, from: &mut dyn Read) -> anyhow::Result<String> {
         let at = error.utf8_error().valid_up_to();
         anyhow::anyhow!("the script {what} is not UTF-8 text: byte {at} begins no character")
     })
-}
-
-/// The source files beside the script: those in its folder with the runtime's extensions, and those in sub-folders
-/// that are packages (have an `__init__` file of such an extension). Links are not followed.
-fn beside(script: &Path, recipe: &Recipe) -> anyhow::Result<Vec<InputFile>> {
-    let root = match script.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    // Its text goes to the interpreter itself.
-    let script_in_root = script.file_name().map_or(root.clone(), |name| root.join(name));
-    let extensions = &recipe.manifest.extensions;
-    let is_source = |path: &Path| {
-        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-        extension.is_some_and(|extension| extensions.contains(&extension))
-    };
-    let is_package = |folder: &Path| extensions.iter().any(|e| folder.join(format!("__init__.{e}")).is_file());
-
-    let mut files = Vec::new();
-    let mut bytes = 0;
-    let mut folders = vec![(root, String::new())];
-    while let Some((folder, prefix)) = folders.pop() {
-        let entries = fs::read_dir(&folder).with_context(|| format!("the script's folder `{}`", folder.display()))?;
-        for entry in entries {
-            let entry = entry?;
-            // A name that is no text cannot be imported, nor given to the guest.
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let (path, kind) = (entry.path(), entry.file_type()?);
-            let guest = format!("{prefix}{name}");
-            if kind.is_dir() && is_package(&path) {
-                folders.push((path, format!("{guest}/")));
-            } else if kind.is_file() && is_source(&path) && path != script_in_root {
-                bytes += entry.metadata()?.len();
-                if files.len() == FILES_AT_MOST || bytes > BYTES_AT_MOST {
-                    bail!(
-                        "the source files beside the script are more than {FILES_AT_MOST} or than {BYTES_AT_MOST} bytes \
-                         (at `{}`): run it with --isolated, or from a folder of its own",
-                        path.display()
-                    );
-                }
-                let content = fs::read(&path).with_context(|| format!("`{}`, beside the script", path.display()))?;
-                files.push(InputFile { path: guest, content: content.into() });
-            }
-        }
-    }
-    Ok(files)
 }
