@@ -14,7 +14,8 @@ pub struct Limits {
     /// Scope: the call. On breach: [`Status::TimedOut`](crate::Status::TimedOut), with the output so far.
     pub timeout: Option<Duration>,
     /// Units of fuel, about one a WebAssembly instruction. Default: 500,000,000,000 (some minutes of computing).
-    /// Scope: the call. On breach: [`Status::OutOfFuel`](crate::Status::OutOfFuel).
+    /// Scope: the call. On breach: [`Status::OutOfFuel`](crate::Status::OutOfFuel), at the next beginning of a
+    /// function or of a round of a loop, the only places where fuel is looked at.
     pub fuel: Option<u64>,
     /// Linear memory, the image of the interpreter included. Default: 512 MiB. Scope: the call. On breach: the guest's
     /// allocation fails (Python raises `MemoryError`); an image that is larger than this refuses the call.
@@ -36,10 +37,10 @@ pub struct Limits {
     /// Bytes of arguments and environment together, names included. Default: 1 MiB. On breach: the call is refused.
     pub arguments_bytes: usize,
     /// Bytes of the files in the temporary directory. Default: 256 MiB. Scope: the call. On breach: the guest's write
-    /// fails with `ENOSPC`.
+    /// fails with `ENOSPC`; a call that brings more is refused.
     pub scratch_bytes: u64,
     /// Files, directories and links in the temporary directory. Default: 10,000. On breach: the guest's create fails
-    /// with `ENOSPC`.
+    /// with `ENOSPC`; a call that brings more is refused.
     pub scratch_entries: u64,
     /// Descriptors open at once, the standard streams and the mounted directories not counted. Default: 256. On
     /// breach: the guest's open fails with `EMFILE`.
@@ -49,7 +50,8 @@ pub struct Limits {
     /// Random bytes of one request. Default: 64 MiB. On breach: the guest traps
     /// ([`Status::Trapped`](crate::Status::Trapped)).
     pub random_bytes: u64,
-    /// Bytes that the host may copy or allocate for one host call (a read, a write, a directory listing). Default:
+    /// Bytes that the host may copy or allocate for what the guest names in one host call: the buffer of a read or a
+    /// write, a path, a poll's subscriptions. A directory listing is bounded by `scratch_entries` instead. Default:
     /// 128 MiB. On breach: the guest's call fails with `ENOMEM`.
     pub hostcall_bytes: usize,
 }
@@ -112,7 +114,7 @@ impl Limits {
             return refuse("memory_bytes", self.memory_bytes.to_string(), expected);
         }
         if self.memory_bytes == 0 {
-            return refuse("memory_bytes", "0".into(), "no runtime can start without memory");
+            return refuse("memory_bytes", "0".into(), "it must be at least as large as the runtime's image");
         }
         Ok(())
     }

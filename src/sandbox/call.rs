@@ -1,5 +1,6 @@
 //! One call: a script and everything it is given.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -119,6 +120,18 @@ pub enum CallError {
         /// The limit.
         allowed: u64,
     },
+    /// There are more of something than its limit.
+    #[error("the call needs {count} {what}, but `{limit}` allows {allowed}")]
+    TooMany {
+        /// What.
+        what: &'static str,
+        /// How many there are.
+        count: u64,
+        /// The limit's name.
+        limit: &'static str,
+        /// The limit.
+        allowed: u64,
+    },
     /// The image does not fit into the memory the call may have.
     #[error("the image `{image}` holds {bytes} bytes of memory, but `memory_bytes` allows {allowed}")]
     ImageTooLarge {
@@ -171,6 +184,7 @@ impl Call {
                 return Err(CallError::TooLarge { what, bytes, limit, allowed });
             }
         }
+        at_most("files and folders", entries(&self.files), "scratch_entries", limits.scratch_entries)?;
         for argument in self.arguments.iter().chain(&self.name).chain(&self.skill) {
             refuse("argument", argument, argument.contains('\0'), "it holds a NUL byte")?;
         }
@@ -186,6 +200,18 @@ impl Call {
         }
         Ok(())
     }
+}
+
+/// Refuses more of something than its limit.
+pub(super) fn at_most(what: &'static str, count: u64, limit: &'static str, allowed: u64) -> Result<(), CallError> {
+    if count > allowed { Err(CallError::TooMany { what, count, limit, allowed }) } else { Ok(()) }
+}
+
+/// The entries that these files make: each of them and the folders on the way to it.
+pub(super) fn entries(files: &[InputFile]) -> u64 {
+    let paths = files.iter().map(|file| file.path.as_str());
+    let with_folders = paths.flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end]).chain([path]));
+    with_folders.collect::<BTreeSet<_>>().len() as u64
 }
 
 fn refuse(what: &'static str, value: &str, wrong: bool, problem: &'static str) -> Result<(), CallError> {

@@ -41,8 +41,9 @@ impl Limiter {
 }
 
 impl ResourceLimiter for Limiter {
-    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let allowed = desired <= self.memory_bytes;
+    fn memory_growing(&mut self, _: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        // The engine asks before it looks at the module's own maximum, and what that refuses is no peak.
+        let allowed = desired <= self.memory_bytes && maximum.is_none_or(|maximum| desired <= maximum);
         if allowed {
             self.peak_memory_bytes = self.peak_memory_bytes.max(desired);
         }

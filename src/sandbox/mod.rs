@@ -46,6 +46,14 @@ pub(crate) struct Sandbox {
     pub program: Program,
     instance: InstancePre<Guest>,
     entry: Entry,
+    tables: Tables,
+}
+
+/// The tables that an instance starts with.
+struct Tables {
+    number: u64,
+    /// The elements of the largest.
+    largest: u64,
 }
 
 /// The exports that start a guest.
@@ -76,7 +84,9 @@ impl Sandbox {
                 Entry::Turn { memory: export("memory")?, allocate: export("host_alloc")?, turn: export("turn")? }
             }
         };
-        Ok(Sandbox { program, instance, entry })
+        let needed = program.module.resources_required();
+        let tables = Tables { number: needed.num_tables.into(), largest: needed.max_initial_table_size.unwrap_or(0) };
+        Ok(Sandbox { program, instance, entry, tables })
     }
 
     /// Runs one call to its end, its timeout, or the cancellation.
@@ -93,7 +103,7 @@ impl Sandbox {
             return Err(ExecuteError::Cancelled);
         }
         let scratch = roots.scratch().map_err(ExecuteError::Scratch)?;
-        let Call { source, name, arguments, environment, stdin, files, limits, stdout, stderr, skill, keep } = call;
+        let Call { source, name, arguments, environment, stdin, mut files, limits, stdout, stderr, skill, keep } = call;
         let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
         let mut variables = match self.entry {
             Entry::Command { .. } => Environment::constant(&self.program.environment),
@@ -109,16 +119,13 @@ impl Sandbox {
         };
         let mut quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
         // A command finds its script as a file; a reactor gets the text with its turn.
-        let script = match self.entry {
-            Entry::Command { .. } => {
-                Some(InputFile { path: script_file(&arguments[0]), content: source.clone().into() })
-            }
-            Entry::Turn { .. } => None,
-        };
-        for file in files.iter().chain(&script) {
-            scratch.place(&file.path, &file.content).map_err(ExecuteError::Scratch)?;
-            quota.placed(file.content.len() as u64);
+        if let Entry::Command { .. } = self.entry {
+            files.push(InputFile { path: script_file(&arguments[0]), content: source.clone().into() });
         }
+        for file in &files {
+            scratch.place(&file.path, &file.content).map_err(ExecuteError::Scratch)?;
+        }
+        quota.placed(call::entries(&files), files.iter().map(|file| file.content.len() as u64).sum());
         let context = self
             .context(&scratch, stdin, &streams, Ambient::Host, &limits, |builder| match self.entry {
                 Entry::Command { .. } => {
@@ -184,6 +191,9 @@ impl Sandbox {
     }
 
     fn check_image(&self, limits: &Limits) -> Result<(), CallError> {
+        call::at_most("tables", self.tables.number, "tables", limits.tables as u64)?;
+        let elements = self.tables.largest;
+        call::at_most("elements in a table", elements, "table_elements", limits.table_elements as u64)?;
         let bytes = self.program.image_bytes as u64;
         if bytes <= limits.memory_bytes {
             return Ok(());

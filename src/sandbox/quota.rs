@@ -52,10 +52,11 @@ impl Quota {
         }
     }
 
-    /// The host put a file there before the guest started.
-    pub fn placed(&mut self, length: u64) {
-        self.created();
-        self.resized(0, length);
+    /// The host put something there before the guest started.
+    pub fn placed(&mut self, entries: u64, bytes: u64) {
+        self.touched |= entries > 0;
+        self.entries.used += entries;
+        self.resized(0, bytes);
     }
 
     /// Whether a file may grow from `from` to `to` bytes.
