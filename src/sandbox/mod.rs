@@ -19,7 +19,10 @@ mod wasi;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
-use wasmtime::{Instance, InstancePre, Linker, Memory, ModuleExport, Store, Trap, TypedFunc, WasmParams, WasmResults};
+use wasmtime::{
+    Instance, InstancePre, Linker, Memory, ModuleExport, Store, Trap, TypedFunc, UpdateDeadline, WasmParams,
+    WasmResults,
+};
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 pub(crate) use ambient::Ambient;
@@ -147,9 +150,11 @@ impl Sandbox {
         };
         let ended = {
             let _ticking = ticker.running();
+            // It runs from here, not from when the guest first lets it be looked at.
+            let clock = limits.timeout.map(tokio::time::sleep);
             let timeout = async {
-                match limits.timeout {
-                    Some(timeout) => tokio::time::sleep(timeout).await,
+                match clock {
+                    Some(clock) => clock.await,
                     None => std::future::pending().await,
                 }
             };
@@ -235,8 +240,9 @@ impl Sandbox {
         store.limiter(|guest| &mut guest.limiter);
         store.set_fuel(limits.fuel.unwrap_or(u64::MAX))?;
         store.set_hostcall_fuel(limits.hostcall_bytes);
-        // At each tick a computing guest lets the host look whether it is to stop.
-        store.epoch_deadline_async_yield_and_update(1);
+        // At each tick a computing guest lets the host look whether it is to stop. It waits its turn as tokio's tasks do:
+        // one that woke itself at once would keep its thread from the timers for many ticks.
+        store.epoch_deadline_callback(|_| Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()))));
         store.set_epoch_deadline(1);
         Ok(store)
     }
