@@ -25,7 +25,7 @@ pub struct Run {
     /// Take standard input from a file
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// Copy what the script left in its working directory to DIR
+    /// Copy what the script left in its working directory to DIR; files it was given and did not change are left out
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Print one JSON object with the outcome instead of the output

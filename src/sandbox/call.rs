@@ -36,7 +36,8 @@ pub struct Call {
     /// The skill that the script belongs to, which sees its name as `TRACON_SKILL_NAME` and its directory as
     /// `TRACON_SKILL_TEMP`.
     pub skill: Option<String>,
-    /// A host folder that gets a copy of what the script left in its directory, however it ended.
+    /// A host folder that gets a copy of what the script left in its directory, however it ended. It is made even when
+    /// nothing was left; [`files`](Call::files) that the script did not change are not copied.
     pub keep: Option<PathBuf>,
 }
 

@@ -187,8 +187,8 @@ impl Sandbox {
             stderr_bytes: stderr.written,
         };
         let truncated = stdout.truncated || stderr.truncated;
-        if touched {
-            clean_up(scratch, entries, keep).await?;
+        if touched || keep.is_some() {
+            clean_up(scratch, entries, keep, files).await?;
         } else {
             scratch.give_back();
         }
@@ -357,12 +357,17 @@ fn status(ended: Result<wasmtime::Result<u8>, ExecuteError>) -> Result<Status, E
 const REMOVED_IN_PLACE: u64 = 16;
 
 /// Keeps what is to be kept and removes the directory, on a thread for blocking work where that may take long.
-async fn clean_up(scratch: Scratch, entries: u64, keep: Option<std::path::PathBuf>) -> Result<(), ExecuteError> {
+async fn clean_up(
+    scratch: Scratch,
+    entries: u64,
+    keep: Option<std::path::PathBuf>,
+    placed: Vec<InputFile>,
+) -> Result<(), ExecuteError> {
     if keep.is_none() && entries <= REMOVED_IN_PLACE {
         return Ok(());
     }
     let work = tokio::task::spawn_blocking(move || match keep {
-        Some(target) => scratch.keep(&target).map_err(|error| ExecuteError::Keep { target, error }),
+        Some(target) => scratch.keep(&target, &placed).map_err(|error| ExecuteError::Keep { target, error }),
         None => Ok(0),
     });
     let left_out = work.await.map_err(|error| ExecuteError::Scratch(std::io::Error::other(error)))??;

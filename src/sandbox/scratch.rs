@@ -3,7 +3,7 @@
 //! No guest path is joined to a host path here or anywhere else. What the host does with the guest's files it does
 //! through a directory handle that does not follow links out (cap-std).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirEntry, OpenOptions};
 
+use super::InputFile;
 use crate::runtime::create_private_dir;
 
 /// The name of a call's directory while an image is made. The image holds it where the guest's C library keeps the
@@ -173,10 +174,14 @@ impl Scratch {
         dir.open_with(path, OpenOptions::new().write(true).create_new(true))?.write_all(content)
     }
 
-    /// Copies the files and folders that the guest left to `target`, which is made if it is missing. Links and whatever
-    /// else is no regular file are left out; their number is returned. An existing file is not overwritten.
-    pub fn keep(&self, target: &Path) -> io::Result<u64> {
+    /// Copies the files and folders that the guest left to `target`, which is made if it is missing. Files that were
+    /// placed and that the guest did not change are the caller's own and are left out, and so are their folders. Links
+    /// and whatever else is no regular file are left out; their number is returned. An existing file is not
+    /// overwritten.
+    pub fn keep(&self, target: &Path, placed: &[InputFile]) -> io::Result<u64> {
         fs::create_dir_all(target)?;
+        let given: HashMap<&Path, &InputFile> = placed.iter().map(|file| (Path::new(&file.path), file)).collect();
+        let given_folders: HashSet<&Path> = given.keys().flat_map(|path| path.ancestors().skip(1)).collect();
         let from = Dir::open_ambient_dir(&self.path, ambient_authority())?;
         let to = Dir::open_ambient_dir(target, ambient_authority())?;
         let mut left_out = 0;
@@ -186,12 +191,17 @@ impl Scratch {
                 let entry = entry?;
                 let path = folder.join(entry.file_name());
                 let kind = entry.file_type()?;
+                let name = path.strip_prefix(".").unwrap_or(&path);
                 if kind.is_dir() {
-                    match to.create_dir(&path) {
-                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                        _ => folders.push_back(path),
+                    if !given_folders.contains(name) {
+                        to.create_dir_all(&path)?;
                     }
+                    folders.push_back(path);
                 } else if kind.is_file() {
+                    if given.get(name).is_some_and(|file| is_unchanged(&from, &path, &file.content)) {
+                        continue;
+                    }
+                    to.create_dir_all(&folder)?;
                     let mut source = from.open(&path)?;
                     let mut target =
                         to.open_with(&path, OpenOptions::new().write(true).create_new(true)).map_err(|error| {
@@ -224,6 +234,12 @@ impl Drop for Scratch {
             remove_tree(&self.path);
         }
     }
+}
+
+/// Whether a file still holds what was placed there. One that cannot be read is left to the copy to report.
+fn is_unchanged(dir: &Dir, path: &Path, content: &[u8]) -> bool {
+    let same_length = dir.metadata(path).is_ok_and(|metadata| metadata.len() == content.len() as u64);
+    same_length && dir.read(path).is_ok_and(|found| found == content)
 }
 
 /// Removes a folder and everything in it, however deep, without following links: sub-folders are moved up to the top
@@ -337,7 +353,7 @@ mod tests {
         fs::create_dir(scratch.path().join("d")).unwrap();
         fs::write(scratch.path().join("d/f"), "kept").unwrap();
         let target = parent.path().join("target");
-        assert_eq!(scratch.keep(&target).unwrap(), 1);
+        assert_eq!(scratch.keep(&target, &[]).unwrap(), 1);
         assert_eq!(fs::read(target.join("d/f")).unwrap(), b"kept");
         assert!(!target.join("link").exists());
         drop(scratch);
@@ -350,8 +366,28 @@ mod tests {
         let scratch = root.scratch().unwrap();
         fs::write(scratch.path().join("f"), "new").unwrap();
         fs::write(parent.path().join("f"), "old").unwrap();
-        assert!(scratch.keep(parent.path()).unwrap_err().to_string().contains('f'));
+        assert!(scratch.keep(parent.path(), &[]).unwrap_err().to_string().contains('f'));
         assert_eq!(fs::read(parent.path().join("f")).unwrap(), b"old");
+    }
+
+    #[test]
+    fn what_was_placed_is_kept_only_where_the_guest_changed_it() {
+        let (parent, root) = root();
+        let scratch = root.scratch().unwrap();
+        let placed = ["m.py", "d/same", "d/changed", "e/same"]
+            .map(|path| InputFile { path: path.into(), content: "given".into() });
+        for file in &placed {
+            scratch.place(&file.path, &file.content).unwrap();
+        }
+        fs::write(scratch.path().join("d/changed"), "GIVEN").unwrap();
+        fs::create_dir_all(scratch.path().join("f/empty")).unwrap();
+        let target = parent.path().join("target");
+        scratch.keep(&target, &placed).unwrap();
+        assert_eq!(fs::read(target.join("d/changed")).unwrap(), b"GIVEN");
+        assert!(target.join("f/empty").is_dir());
+        for left_out in ["m.py", "d/same", "e"] {
+            assert!(!target.join(left_out).exists(), "{left_out}");
+        }
     }
 
     #[cfg(unix)]
