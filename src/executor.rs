@@ -66,7 +66,7 @@ pub enum ExecuteError {
         error: std::io::Error,
     },
     /// The engine failed, for want of address space or memory.
-    #[error("the sandbox failed: {0}")]
+    #[error("the sandbox failed: {0:#}")]
     Engine(wasmtime::Error),
 }
 
@@ -80,16 +80,22 @@ pub enum BuildError {
     /// A limit cannot be meant.
     #[error(transparent)]
     Limits(#[from] crate::limits::LimitsError),
-    /// No folder for temporary directories, or no thread.
-    #[error("`{}`: {error}", path.display())]
+    /// No folder for temporary directories.
+    #[error(
+        "no temporary directory can be made in `{}`: {error}; choose another folder (TMPDIR, or TMP on Windows)",
+        path.display()
+    )]
     Scratch {
         /// The folder.
         path: PathBuf,
         /// Why not.
         error: std::io::Error,
     },
+    /// No thread for the clock that stops guests.
+    #[error("the thread that stops scripts on time cannot be started: {0}")]
+    Clock(std::io::Error),
     /// The engine refused the runtime.
-    #[error("the runtime image `{image}` cannot be linked: {error}")]
+    #[error("the runtime image `{image}` cannot be linked: {error:#}")]
     Link {
         /// Which image.
         image: String,
@@ -229,13 +235,13 @@ impl WasmExecutorBuilder {
             };
             sandboxes.insert(interpreter, sandbox);
         }
-        let failed = |error| BuildError::Scratch { path: self.scratch.clone(), error };
         let engines = loaded.values().map(|sandbox| sandbox.program.engine.weak()).collect();
         Ok(WasmExecutor {
             sandboxes,
             limits: self.limits,
-            scratch: ScratchRoot::new(&self.scratch).map_err(failed)?,
-            ticker: Ticker::start(engines).map_err(failed)?,
+            scratch: ScratchRoot::new(&self.scratch)
+                .map_err(|error| BuildError::Scratch { path: self.scratch, error })?,
+            ticker: Ticker::start(engines).map_err(BuildError::Clock)?,
         })
     }
 }

@@ -93,6 +93,13 @@ pub struct LimitsError {
     expected: &'static str,
 }
 
+impl LimitsError {
+    /// The name of the field of [`Limits`].
+    pub fn limit(&self) -> &'static str {
+        self.name
+    }
+}
+
 impl Limits {
     /// Checks that each value can be meant: no zero where nothing could run, no memory beyond what 32-bit
     /// WebAssembly addresses, no timeout beyond a year.

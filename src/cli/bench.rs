@@ -1,5 +1,6 @@
 //! `ampoule bench`: whole calls, each in a fresh store, beside a native command started as a process.
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -100,9 +101,9 @@ impl Bench {
             ratio,
         };
         if self.json {
-            println!("{}", serde_json::to_string(&report)?);
+            writeln!(io::stdout(), "{}", serde_json::to_string(&report)?)?;
         } else {
-            print(&report);
+            print(&report)?;
         }
         Ok(exit::OK)
     }
@@ -210,22 +211,26 @@ fn native_times(words: &[String], runs: usize) -> anyhow::Result<Times> {
     Ok(Times::of(times))
 }
 
-fn print(report: &Report) {
-    let row = |name: &str, times: &Times| {
-        println!(
+fn print(report: &Report) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let mut row = |name: &str, times: &Times| {
+        writeln!(
+            out,
             "{name:<8} min {:.3} ms   median {:.3} ms   p99 {:.3} ms",
             times.min_ms, times.median_ms, times.p99_ms
-        );
+        )
     };
-    row("sealed", &report.times);
+    row("sealed", &report.times)?;
     if let Some(native) = &report.native {
-        row("native", native);
+        row("native", native)?;
     }
-    println!(
+    writeln!(
+        out,
         "{} calls by {} at once: {:.0} calls/s, {} units of fuel each",
         report.runs, report.jobs, report.calls_per_second, report.fuel_used
-    );
+    )?;
     if let Some(ratio) = report.ratio {
-        println!("the native median is {ratio:.1} times ours");
+        writeln!(out, "the native median is {ratio:.1} times ours")?;
     }
+    Ok(())
 }

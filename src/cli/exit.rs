@@ -1,6 +1,8 @@
 //! Exit codes: the script's own, or one of these.
 
-use ampoule::{CatalogError, ExecuteError};
+use std::io;
+
+use ampoule::{CallError, CatalogError, ExecuteError, InstallError, LimitsError};
 
 /// The command did what it was asked to.
 pub const OK: u8 = 0;
@@ -14,7 +16,7 @@ pub const NOT_ALLOWED: u8 = 126;
 pub const NO_RUNTIME: u8 = 127;
 /// Interrupted from the terminal: 128 + SIGINT.
 pub const INTERRUPTED: u8 = 130;
-/// Whoever read the script's output went away: 128 + SIGPIPE.
+/// Whoever read the output went away: 128 + SIGPIPE.
 pub const BROKEN_PIPE: u8 = 141;
 
 /// The table for `--help`.
@@ -43,16 +45,44 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
                 _ => FAILED,
             };
         }
-        let no_runtime = matches!(
-            cause.downcast_ref(),
-            Some(CatalogError::NoSuchRuntime { .. } | CatalogError::NoSuchExtension { .. })
-        );
+        // An error that is shown as another one stands in the chain in its place.
+        let catalog = match cause.downcast_ref() {
+            Some(InstallError::Catalog(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        let no_runtime =
+            matches!(catalog, Some(CatalogError::NoSuchRuntime { .. } | CatalogError::NoSuchExtension { .. }));
         if no_runtime || cause.is::<NotInstalled>() {
             return NO_RUNTIME;
         }
-        if cause.is::<ampoule::LimitsError>() {
+        if cause.is::<LimitsError>() {
             return NOT_ALLOWED;
+        }
+        if cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            return BROKEN_PIPE;
         }
     }
     FAILED
+}
+
+/// The option that sets the limit which an error is about, for those that have one.
+pub fn option_of(error: &anyhow::Error) -> Option<&'static str> {
+    let limit = error.chain().find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<LimitsError>() {
+            return Some(error.limit());
+        }
+        match cause.downcast_ref::<ExecuteError>()? {
+            ExecuteError::Refused(CallError::TooLarge { limit, .. }) => Some(*limit),
+            ExecuteError::Refused(CallError::ImageTooLarge { .. }) => Some("memory_bytes"),
+            ExecuteError::Refused(CallError::Limits(error)) => Some(error.limit()),
+            _ => None,
+        }
+    });
+    match limit? {
+        "timeout" => Some("--timeout"),
+        "fuel" => Some("--fuel"),
+        "memory_bytes" => Some("--memory"),
+        "scratch_bytes" => Some("--max-disk"),
+        _ => None,
+    }
 }

@@ -6,6 +6,7 @@ use ampoule::{InstallFrom, Installer, State, Step};
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::exit::NotInstalled;
+use super::say;
 
 /// Installs the runtime with the image `image`, showing each step on standard error.
 pub fn install(installer: &Installer, image: &str, from: &InstallFrom) -> anyhow::Result<()> {
@@ -27,7 +28,7 @@ pub fn ensure(installer: &Installer, image: &str, may_install: bool) -> anyhow::
     if !may_install {
         return Err(NotInstalled(image.to_owned()).into());
     }
-    eprintln!("ampoule: the runtime `{image}` {why}; installing it, once: this takes two to five minutes");
+    say(format_args!("the runtime `{image}` {why}; installing it, once: this takes two to five minutes"));
     install(installer, image, &InstallFrom::default())
 }
 
@@ -51,7 +52,7 @@ impl Shown {
         let bar = ProgressBar::new_spinner().with_message(text.clone());
         if bar.is_hidden() {
             // No terminal: a line for each step as it begins.
-            eprintln!("ampoule: {text}");
+            say(&text);
         }
         bar.set_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("the template is a constant"));
         bar.enable_steady_tick(Duration::from_millis(100));
@@ -64,7 +65,7 @@ impl Shown {
             let visible = !bar.is_hidden();
             bar.finish_and_clear();
             if visible && done {
-                eprintln!("ampoule: {text}: {elapsed} s");
+                say(format_args!("{text}: {elapsed} s"));
             }
         }
     }

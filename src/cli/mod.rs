@@ -9,6 +9,8 @@ mod run;
 mod runtime;
 mod units;
 
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use ampoule::{Catalog, Home, Installer};
@@ -36,19 +38,28 @@ enum Command {
     Runtime(runtime::Runtime),
 }
 
+/// Says something on standard error. Whoever reads it may have gone away: then nobody is to be told.
+fn say(what: impl Display) {
+    let _ = writeln!(io::stderr(), "ampoule: {what}");
+}
+
 impl Cli {
     /// Runs the command and returns the exit code.
     pub fn run(self) -> u8 {
         let filter = tracing_subscriber::EnvFilter::try_from_env("AMPOULE_LOG").unwrap_or_else(|_| "warn".into());
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().init();
         let result = self.installer().and_then(|installer| match self.command {
             Command::Run(run) => run.run(&installer),
             Command::Bench(bench) => bench.run(&installer),
             Command::Runtime(runtime) => runtime.run(&installer),
         });
         result.unwrap_or_else(|error| {
-            eprintln!("ampoule: {error:#}");
-            exit::code_of(&error)
+            let code = exit::code_of(&error);
+            let option = exit::option_of(&error).map_or_else(String::new, |option| format!(" ({option})"));
+            if code != exit::BROKEN_PIPE {
+                say(format_args!("{error:#}{option}"));
+            }
+            code
         })
     }
 

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::install::ensure;
 use super::prepare::Script;
-use super::{exit, units};
+use super::{exit, say, units};
 
 #[derive(Args)]
 pub struct Run {
@@ -98,7 +98,8 @@ impl Run {
             None if prepared.took_stdin => Stdin::Closed,
             None => Stdin::Stream(Box::new(tokio::io::stdin())),
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("the asynchronous runtime cannot start")?;
         let result = runtime.block_on(one(&executor, call, self.json));
         // Dropping the runtime would wait for the thread that reads our standard input, which may never get any.
         runtime.shutdown_background();
@@ -134,9 +135,7 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
         result => result?,
     };
     if json {
-        let mut stdout = io::stdout().lock();
-        serde_json::to_writer(&mut stdout, &outcome)?;
-        writeln!(stdout)?;
+        writeln!(io::stdout(), "{}", serde_json::to_string(&outcome)?)?;
     } else {
         notices(&outcome, &limits);
     }
@@ -148,24 +147,24 @@ fn notices(outcome: &Outcome, limits: &Limits) {
     match &outcome.status {
         Status::TimedOut => {
             let timeout = limits.timeout.unwrap_or_default();
-            eprintln!("ampoule: stopped at the timeout of {} (--timeout)", humantime::format_duration(timeout));
+            say(format_args!("stopped at the timeout of {} (--timeout)", humantime::format_duration(timeout)));
         }
         Status::OutOfFuel => {
-            eprintln!(
-                "ampoule: stopped when its {} units of fuel were used up (--fuel)",
+            say(format_args!(
+                "stopped when its {} units of fuel were used up (--fuel)",
                 limits.fuel.unwrap_or(u64::MAX)
-            );
+            ));
         }
-        Status::Trapped(reason) => eprintln!("ampoule: the script crashed inside the sandbox: {reason}"),
+        Status::Trapped(reason) => say(format_args!("the script crashed inside the sandbox: {reason}")),
         _ => {}
     }
     if outcome.truncated {
         let (stdout, stderr) = (outcome.usage.stdout_bytes, outcome.usage.stderr_bytes);
-        eprintln!(
-            "ampoule: output was cut at {} bytes of a stream (--max-output): the script wrote {stdout} to standard output \
+        say(format_args!(
+            "output was cut at {} bytes of a stream (--max-output): the script wrote {stdout} to standard output \
              and {stderr} to standard error",
             limits.stdout_bytes
-        );
+        ));
     }
 }
 

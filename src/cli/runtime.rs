@@ -1,5 +1,6 @@
 //! `ampoule runtime`: install, list, verify, remove, path.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use ampoule::{InstallFrom, Installer, State};
@@ -8,8 +9,8 @@ use clap::Subcommand;
 use indicatif::HumanBytes;
 use serde_json::json;
 
-use super::exit;
 use super::install::install;
+use super::{exit, say};
 
 #[derive(Subcommand)]
 pub enum Runtime {
@@ -48,7 +49,7 @@ impl Runtime {
                 let from = from.map_or(InstallFrom::Manifest, InstallFrom::File);
                 install(installer, &name, &from)?;
                 let bytes = installer.installed_bytes(&name)?.unwrap_or(0);
-                eprintln!("ampoule: the runtime `{name}` is ready ({})", HumanBytes(bytes));
+                say(format_args!("the runtime `{name}` is ready ({})", HumanBytes(bytes)));
             }
             Runtime::List { json } => list(installer, json)?,
             Runtime::Verify { name } => verify(installer, name)?,
@@ -57,7 +58,7 @@ impl Runtime {
                     bail!("the runtime `{name}` is not installed");
                 }
             }
-            Runtime::Path => println!("{}", installer.home().root().display()),
+            Runtime::Path => writeln!(io::stdout(), "{}", installer.home().root().display())?,
         }
         Ok(exit::OK)
     }
@@ -88,7 +89,7 @@ fn list(installer: &Installer, as_json: bool) -> anyhow::Result<()> {
         }));
     }
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(());
     }
     for row in rows {
@@ -99,8 +100,13 @@ fn list(installer: &Installer, as_json: bool) -> anyhow::Result<()> {
         let size = row["bytes"].as_u64().map_or("-".to_owned(), |bytes| HumanBytes(bytes).to_string());
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         let (name, version, state) = (text("name"), text("version"), text("state"));
-        println!("{name} {version}  {state}  {size}  .{}  images: {}", words("extensions"), words("images"));
-        println!("    {}", text("description"));
+        writeln!(
+            io::stdout(),
+            "{name} {version}  {state}  {size}  .{}  images: {}",
+            words("extensions"),
+            words("images")
+        )?;
+        writeln!(io::stdout(), "    {}", text("description"))?;
     }
     Ok(())
 }
@@ -114,9 +120,9 @@ fn verify(installer: &Installer, name: Option<String>) -> anyhow::Result<()> {
     let mut bad = 0;
     for name in names {
         let state = installer.verify(&name)?;
-        println!("{name}: {}", word(&state));
+        writeln!(io::stdout(), "{name}: {}", word(&state))?;
         if let State::Damaged(error) = &state {
-            println!("    {error}; run `ampoule runtime install {name}` to make it anew");
+            writeln!(io::stdout(), "    {error}; run `ampoule runtime install {name}` to make it anew")?;
         }
         bad += usize::from(!matches!(state, State::Ready) && (named || !matches!(state, State::Missing)));
     }

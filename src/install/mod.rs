@@ -85,7 +85,7 @@ pub enum InstallError {
         error: SplitError,
     },
     /// The compiler or the engine failed.
-    #[error("the runtime `{name}` could not be compiled: {error}")]
+    #[error("the runtime `{name}` could not be compiled: {error:#}")]
     Engine {
         /// Which runtime.
         name: String,

@@ -34,9 +34,9 @@ pub enum CatalogError {
         known: String,
     },
     /// No runtime takes the extension.
-    #[error("no runtime runs files that end in `{extension}`; known endings: {known}; or name one with --runtime")]
+    #[error("no runtime runs files {}; known endings: {known}; or name one with --runtime", ending(extension))]
     NoSuchExtension {
-        /// The extension asked for, with its dot, or a word for none.
+        /// The extension asked for, with its dot; empty for none.
         extension: String,
         /// The extensions there are.
         known: String,
@@ -176,10 +176,14 @@ impl Catalog {
             extension.as_ref().is_some_and(|extension| recipe.manifest.extensions.contains(extension))
         };
         self.recipes.values().find(takes).ok_or_else(|| CatalogError::NoSuchExtension {
-            extension: extension.map_or("no extension".into(), |extension| format!(".{extension}")),
+            extension: extension.map_or_else(String::new, |extension| format!(".{extension}")),
             known: list(self.recipes.values().flat_map(|recipe| &recipe.manifest.extensions).map(|e| format!(".{e}"))),
         })
     }
+}
+
+fn ending(extension: &str) -> String {
+    if extension.is_empty() { "with no extension".to_owned() } else { format!("that end in `{extension}`") }
 }
 
 fn list(names: impl Iterator<Item = String>) -> String {

@@ -30,7 +30,7 @@ pub enum LoadError {
     #[error(transparent)]
     Home(#[from] super::HomeError),
     /// The system or the engine refused.
-    #[error("the runtime `{name}` cannot be loaded: {error}")]
+    #[error("the runtime `{name}` cannot be loaded: {error:#}")]
     Engine {
         /// Which runtime.
         name: String,
