@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Limits;
 use crate::memory::Reset;
 use crate::runtime::{Home, LoadError, Loading, Program};
-use crate::sandbox::{Call, CallError, Sandbox, ScratchRoot, Stdin, Ticker};
+use crate::sandbox::{Call, CallError, RunError, Sandbox, ScratchRoot, Stdin, Ticker};
 use crate::script::{Origin, Outcome, ScriptRequest, content_sha256};
 
 /// Something that runs scripts: ours, or anybody's.
@@ -68,6 +68,18 @@ pub enum ExecuteError {
     /// The engine failed, for want of address space or memory.
     #[error("the sandbox failed: {0:#}")]
     Engine(wasmtime::Error),
+}
+
+impl From<RunError> for ExecuteError {
+    fn from(error: RunError) -> ExecuteError {
+        match error {
+            RunError::Cancelled => ExecuteError::Cancelled,
+            RunError::Refused(error) => ExecuteError::Refused(error),
+            RunError::Scratch(error) => ExecuteError::Scratch(error),
+            RunError::Keep { target, error } => ExecuteError::Keep { target, error },
+            RunError::Engine(error) => ExecuteError::Engine(error),
+        }
+    }
 }
 
 /// Why an executor could not be built.
@@ -151,7 +163,7 @@ impl WasmExecutor {
                 allowed => allowed.join(", "),
             },
         })?;
-        sandbox.run(call, &self.scratch, &self.ticker, cancel).await
+        Ok(sandbox.run(call, &self.scratch, &self.ticker, cancel).await?)
     }
 }
 

@@ -7,6 +7,7 @@
 mod ambient;
 mod call;
 mod environment;
+mod error;
 mod guest;
 mod heap;
 mod quota;
@@ -28,6 +29,7 @@ use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 pub(crate) use ambient::Ambient;
 pub use call::{Call, CallError, InputFile};
 use environment::Environment;
+pub(crate) use error::RunError;
 pub(crate) use guest::Guest;
 use guest::Limiter;
 use quota::Quota;
@@ -39,10 +41,10 @@ pub(crate) use ticker::Ticker;
 pub(crate) use warm::{WarmUp, Warmed};
 use wasi::{Exit, Guarded};
 
+use crate::Limits;
 use crate::runtime::Program;
 use crate::runtime::record::DriverRecord;
 use crate::script::{Outcome, Status, Usage};
-use crate::{ExecuteError, Limits};
 
 /// A loaded image, ready to run calls.
 pub(crate) struct Sandbox {
@@ -99,13 +101,13 @@ impl Sandbox {
         roots: &ScratchRoot,
         ticker: &Ticker,
         cancel: &CancellationToken,
-    ) -> Result<Outcome, ExecuteError> {
+    ) -> Result<Outcome, RunError> {
         call.check()?;
         self.check_image(&call.limits)?;
         if cancel.is_cancelled() {
-            return Err(ExecuteError::Cancelled);
+            return Err(RunError::Cancelled);
         }
-        let scratch = roots.scratch().map_err(ExecuteError::Scratch)?;
+        let scratch = roots.scratch().map_err(RunError::Scratch)?;
         let Call { source, name, arguments, environment, stdin, mut files, limits, stdout, stderr, skill, keep } = call;
         let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
         let mut variables = match self.entry {
@@ -126,7 +128,7 @@ impl Sandbox {
             files.push(InputFile { path: script_file(&arguments[0]), content: source.clone().into() });
         }
         for file in &files {
-            scratch.place(&file.path, &file.content).map_err(ExecuteError::Scratch)?;
+            scratch.place(&file.path, &file.content).map_err(RunError::Scratch)?;
         }
         quota.placed(call::entries(&files), files.iter().map(|file| file.content.len() as u64).sum());
         let context = self
@@ -136,12 +138,12 @@ impl Sandbox {
                 }
                 Entry::Turn { .. } => {}
             })
-            .map_err(ExecuteError::Scratch)?;
+            .map_err(RunError::Scratch)?;
         let guest = Guest {
             wasi: Guarded::new(context, quota, &limits),
             limiter: Limiter::new(&limits, self.program.image_bytes),
         };
-        let mut store = self.store(guest, &limits).map_err(ExecuteError::Engine)?;
+        let mut store = self.store(guest, &limits).map_err(RunError::Engine)?;
 
         let start = Instant::now();
         let text = match self.entry {
@@ -161,14 +163,14 @@ impl Sandbox {
             // Dropping the guest's future unwinds the guest: nothing of it runs on after this block.
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Err(ExecuteError::Cancelled),
+                () = cancel.cancelled() => return Err(RunError::Cancelled),
                 ended = self.drive(&mut store, scratch.id(), text.as_deref()) => Some(ended),
                 () = timeout => None,
             }
         };
         let wall_time = start.elapsed();
 
-        let fuel = limits.fuel.unwrap_or(u64::MAX).saturating_sub(store.get_fuel().map_err(ExecuteError::Engine)?);
+        let fuel = limits.fuel.unwrap_or(u64::MAX).saturating_sub(store.get_fuel().map_err(RunError::Engine)?);
         let peak_memory_bytes = store.data().limiter.peak_memory_bytes as u64;
         let quota = store.data().wasi.quota();
         let (bytes_written, entries, touched) = (quota.written(), quota.entries(), quota.touched());
@@ -261,8 +263,8 @@ impl Sandbox {
         store: &mut Store<Guest>,
         directory: Id,
         text: Option<&str>,
-    ) -> Result<wasmtime::Result<u8>, ExecuteError> {
-        let instance = self.instantiate(store, directory).await.map_err(ExecuteError::Engine)?;
+    ) -> Result<wasmtime::Result<u8>, RunError> {
+        let instance = self.instantiate(store, directory).await.map_err(RunError::Engine)?;
         Ok(match &self.entry {
             Entry::Command { start } => self.command(store, &instance, start).await,
             Entry::Turn { memory, allocate, turn } => {
@@ -334,7 +336,7 @@ fn turn_text(source: &str, arguments: &[String], variables: &Environment, direct
 }
 
 /// How the guest ended, from the typed reason that ended it.
-fn status(ended: Result<wasmtime::Result<u8>, ExecuteError>) -> Result<Status, ExecuteError> {
+fn status(ended: Result<wasmtime::Result<u8>, RunError>) -> Result<Status, RunError> {
     Ok(match ended? {
         Ok(code) => Status::Exited(code),
         Err(error) => {
@@ -362,15 +364,15 @@ async fn clean_up(
     entries: u64,
     keep: Option<std::path::PathBuf>,
     placed: Vec<InputFile>,
-) -> Result<(), ExecuteError> {
+) -> Result<(), RunError> {
     if keep.is_none() && entries <= REMOVED_IN_PLACE {
         return Ok(());
     }
     let work = tokio::task::spawn_blocking(move || match keep {
-        Some(target) => scratch.keep(&target, &placed).map_err(|error| ExecuteError::Keep { target, error }),
+        Some(target) => scratch.keep(&target, &placed).map_err(|error| RunError::Keep { target, error }),
         None => Ok(0),
     });
-    let left_out = work.await.map_err(|error| ExecuteError::Scratch(std::io::Error::other(error)))??;
+    let left_out = work.await.map_err(|error| RunError::Scratch(std::io::Error::other(error)))??;
     if left_out > 0 {
         tracing::warn!(left_out, "links and special files are not kept");
     }
