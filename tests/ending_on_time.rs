@@ -8,8 +8,8 @@ mod support;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ampoule::{Call, CancellationToken, ExecuteError, Outcome, Status, Stdin};
-use support::{Runtime, python};
+use ampoule::{Call, CancellationToken, ExecuteError, Outcome, Sink, Status, Stdin};
+use support::{Runtime, limited, module, python};
 
 const TIMEOUT: Duration = Duration::from_millis(300);
 
@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_millis(100);
 const ATTEMPTS: usize = 5;
 
 /// What scripts are caught at.
-const BUSY: [(&str, &str); 7] = [
+const BUSY: [(&str, &str); 8] = [
     ("computing", "while True: pass"),
     ("computing in C", "while True: pow(7, 10**6)"),
     ("sleeping", "import time; time.sleep(30)"),
@@ -28,6 +28,7 @@ const BUSY: [(&str, &str); 7] = [
     ("waiting for input with a timeout", "import select; select.select([0], [], [], 30)"),
     ("sleeping in asyncio", "import asyncio; asyncio.run(asyncio.sleep(30))"),
     ("filling memory", "while True: bytearray(b'x') * 50_000_000"),
+    ("writing to a reader that does not read", "while True: print('x' * 9999)"),
 ];
 
 /// Held by each test here: they measure times and count descriptors.
@@ -36,12 +37,15 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A call whose standard input stays open and silent for as long as the writing end lives.
-fn busy(code: &str, timeout: Duration) -> (Call, tokio::io::DuplexStream) {
-    let (writer, reader) = tokio::io::duplex(16);
-    let mut call = Call::new(code).stdin(Stdin::Stream(Box::new(reader)));
+/// A call whose standard input stays open and silent and whose standard output is not read, for as long as the other
+/// ends live.
+fn busy(code: &str, timeout: Duration) -> (Call, impl Sized) {
+    let (writer, stdin) = tokio::io::duplex(16);
+    let (stdout, reader) = Sink::channel(2);
+    let mut call = Call::new(code).stdin(Stdin::Stream(Box::new(stdin)));
+    call.stdout = Some(stdout);
     call.limits.timeout = Some(timeout);
-    (call, writer)
+    (call, (writer, reader))
 }
 
 /// Python, after a first call.
@@ -80,9 +84,36 @@ fn a_script_is_stopped_at_its_timeout_whatever_it_does() {
         let python = warm().await;
         for (what, code) in BUSY {
             is_prompt(what, async || {
-                let (call, _writer) = busy(code, TIMEOUT);
+                let (call, _others) = busy(code, TIMEOUT);
                 let start = Instant::now();
                 is_timed_out(what, python.try_run(call).await);
+                start.elapsed().checked_sub(TIMEOUT).unwrap_or_else(|| panic!("{what}: ended early"))
+            })
+            .await;
+        }
+    });
+}
+
+#[test]
+fn a_wait_for_one_clock_is_ended_at_the_timeout_whether_it_is_for_a_span_or_for_an_instant() {
+    let _alone = alone();
+    // One subscription: the monotonic clock, far away, and whether the time is an instant.
+    let waits = |instant: u32| {
+        format!(
+            r#"(memory (export "memory") 1)
+            (func (export "_start")
+                (i32.store (i32.const 16) (i32.const 1))
+                (i64.store (i32.const 24) (i64.const 0x7fffffffffffffff))
+                (i32.store16 (i32.const 40) (i32.const {instant}))
+                (call $exit_if (call $poll (i32.const 0) (i32.const 4096) (i32.const 1) (i32.const 8192))))"#
+        )
+    };
+    on_one_thread(async {
+        for (what, instant) in [("a span", 0), ("an instant", 1)] {
+            let module = module(&waits(instant));
+            is_prompt(what, async || {
+                let start = Instant::now();
+                is_timed_out(what, module.try_run(limited("", |limits| limits.timeout = Some(TIMEOUT))).await);
                 start.elapsed().checked_sub(TIMEOUT).unwrap_or_else(|| panic!("{what}: ended early"))
             })
             .await;
@@ -108,7 +139,7 @@ fn a_script_is_stopped_at_its_timeout_while_another_computes_on_the_same_thread(
                     let stopped = tokio::spawn({
                         let python = python.clone();
                         async move {
-                            let (call, _writer) = busy(code, TIMEOUT);
+                            let (call, _others) = busy(code, TIMEOUT);
                             let start = Instant::now();
                             is_timed_out(what, python.try_run(call).await);
                             start.elapsed() - TIMEOUT
@@ -132,7 +163,7 @@ fn a_cancelled_call_returns_at_once_whatever_its_script_does() {
         let python = warm().await;
         for (what, code) in BUSY {
             is_prompt(what, async || {
-                let (call, _writer) = busy(code, Duration::from_secs(20));
+                let (call, _others) = busy(code, Duration::from_secs(20));
                 let cancel = CancellationToken::new();
                 let canceller = std::thread::spawn({
                     let cancel = cancel.clone();
@@ -188,12 +219,12 @@ fn a_dropped_call_leaves_nothing() {
             assert!(directories(&python) <= 1, "{what}");
             let before = descriptors();
             let code = format!("import os\nos.mkdir('d')\nleft = open('d/f', 'w')\nleft.write('x' * 9999)\n{code}");
-            let (call, writer) = busy(&code, Duration::from_secs(20));
+            let (call, others) = busy(&code, Duration::from_secs(20));
             let started = Instant::now();
             let dropped = tokio::time::timeout(TIMEOUT, python.try_run(call)).await;
             assert!(dropped.is_err(), "{what}: {dropped:?}");
             assert!(started.elapsed() < TIMEOUT + 10 * GRACE, "{what}");
-            drop(writer);
+            drop(others);
             // What waited for the input is told by the runtime that it is to end.
             tokio::task::yield_now().await;
             assert_eq!(directories(&python), 0, "{what}");
@@ -212,9 +243,9 @@ fn a_call_that_timed_out_or_was_cancelled_leaves_nothing() {
         for (what, code) in BUSY {
             let code = format!("left = open('f', 'w')\nleft.write('x')\n{code}");
             let before = descriptors();
-            let (call, _writer) = busy(&code, TIMEOUT);
+            let (call, _others) = busy(&code, TIMEOUT);
             is_timed_out(what, python.try_run(call).await);
-            let (call, _writer) = busy(&code, Duration::from_secs(20));
+            let (call, _others) = busy(&code, Duration::from_secs(20));
             let cancel = CancellationToken::new();
             let (result, ()) = tokio::join!(python.call(call, &cancel), async {
                 tokio::time::sleep(TIMEOUT).await;

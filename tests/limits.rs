@@ -7,7 +7,10 @@ mod support;
 
 use std::time::Duration;
 
-use ampoule::{Call, CallError, ExecuteError, Limits, Outcome, Status, Stdin};
+use ampoule::{
+    BuildError, Call, CallError, CancellationToken, ExecuteError, Home, Limits, Outcome, ScriptExecutor, ScriptRequest,
+    Status, Stdin, WasmExecutor,
+};
 use support::{Runtime, limited, module, python};
 
 const PAGE: u64 = 65536;
@@ -545,6 +548,23 @@ print(refused(lambda: os.close(new('g'))))
     assert_eq!(prints(script, |limits| limits.open_files = 10).await, "EMFILE True\nNone\n");
 }
 
+/// Opens two files and gives the first the number of the second, then opens two more.
+const RENUMBERS_BETWEEN_FOUR_FILES: &str = r#"
+    (memory (export "memory") 1)
+    (data (i32.const 0) "f")
+    (func (export "_start")
+        (call $exit_if (call $fd_renumber (call $open (i32.const 0)) (call $open (i32.const 0))))
+        (drop (call $open (i32.const 0)))
+        (drop (call $open (i32.const 0))))
+"#;
+
+#[tokio::test]
+async fn a_file_that_takes_another_s_number_closes_it_and_makes_room_for_one_and_no_more() {
+    let module = module(RENUMBERS_BETWEEN_FOUR_FILES);
+    assert_eq!(module.run("", |limits| limits.open_files = 3).await.status, Status::Exited(0));
+    assert_eq!(module.run("", |limits| limits.open_files = 2).await.status, Status::Exited(EMFILE));
+}
+
 /// Waits for eight clocks that are up at once: a subscription of zeros is one.
 const POLLS_EIGHT: &str = r#"
     (memory (export "memory") 1)
@@ -628,6 +648,44 @@ async fn each_host_call_may_copy_as_many_bytes_as_allowed() {
 async fn a_host_call_that_would_copy_one_byte_more_is_enomem() {
     let outcome = module(WRITES_A_HUNDRED_BYTES_TWICE).run("", |limits| limits.hostcall_bytes = 107).await;
     assert_eq!((outcome.status, outcome.stdout.len()), (Status::Exited(ENOMEM), 0));
+}
+
+// The executor's limits
+
+#[tokio::test]
+async fn a_request_can_ask_for_less_than_the_executor_s_limits_and_never_for_more() {
+    let mut limits = Limits::default();
+    limits.timeout = Some(Duration::from_secs(2));
+    limits.stdout_bytes = 10;
+    limits.stderr_bytes = 8;
+    let executor = WasmExecutor::builder(Home::from_env().unwrap()).allow("python", "python").limits(limits);
+    let executor = executor.build().unwrap();
+    let run = async |source: &str, timeout: Duration, max_output_bytes: usize| {
+        let mut request = ScriptRequest::stored("python", "a.py", source);
+        request.timeout = timeout;
+        request.max_output_bytes = max_output_bytes;
+        executor.execute(request, CancellationToken::new()).await.unwrap()
+    };
+    let writes = "import sys; print('x' * 99); print('y' * 99, file=sys.stderr)";
+    for (asked, stdout, stderr) in [(9, 9, 8), (10, 10, 8), (11, 10, 8), (7, 7, 7)] {
+        let outcome = run(writes, Duration::from_secs(2), asked).await;
+        assert_eq!((outcome.stdout.len(), outcome.stderr.len(), outcome.truncated), (stdout, stderr, true), "{asked}");
+    }
+    for (asked, timeout) in
+        [(Duration::from_millis(100), Duration::from_millis(100)), (Duration::MAX, Duration::from_secs(2))]
+    {
+        let outcome = run("import time; time.sleep(20)", asked, 10).await;
+        assert_eq!(outcome.status, Status::TimedOut);
+        assert!((timeout..timeout + Duration::from_secs(1)).contains(&outcome.usage.wall_time), "{:?}", outcome.usage);
+    }
+}
+
+#[test]
+fn an_executor_with_a_limit_that_cannot_be_meant_is_not_built() {
+    let mut limits = Limits::default();
+    limits.fuel = Some(0);
+    let executor = WasmExecutor::builder(Home::from_env().unwrap()).limits(limits).build();
+    assert!(matches!(executor, Err(BuildError::Limits(_))));
 }
 
 // Values that cannot be meant, and those that can but just so
