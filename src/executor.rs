@@ -149,7 +149,14 @@ impl WasmExecutor {
         &self.limits
     }
 
-    /// Runs one call of the runtime behind the allow-list value `interpreter`.
+    /// Runs one call of the runtime behind the allow-list value `interpreter`, under the call's own limits.
+    ///
+    /// It is awaited in a tokio runtime with its timer on, which computing guests share: one that computes gives way
+    /// every 10 ms. Dropping the future ends the call and leaves nothing running.
+    ///
+    /// A script that fails is an [`Outcome`]. Errors: [`ExecuteError::NotAllowed`] and [`ExecuteError::Refused`]
+    /// before anything starts; [`ExecuteError::Cancelled`] when `cancel` is; the others when the host's disk or memory
+    /// does not suffice.
     pub async fn call(
         &self,
         interpreter: &str,
@@ -199,25 +206,28 @@ pub struct WasmExecutorBuilder {
 }
 
 impl WasmExecutorBuilder {
-    /// Lets requests that say `interpreter` run on the installed image `image`.
+    /// Lets requests that say `interpreter` run on the installed image `image`. Of two images for one value the later
+    /// counts; one image may have many values.
     pub fn allow(mut self, interpreter: impl Into<String>, image: impl Into<String>) -> Self {
         self.allowed.push((interpreter.into(), image.into()));
         self
     }
 
-    /// The ceilings of each [`ScriptRequest`], which can ask for less but never for more.
+    /// The ceilings of each [`ScriptRequest`], which can ask for less but never for more. A [`Call`] brings its own
+    /// limits, and these do not hold for it. Default: [`Limits::default`].
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The folder that temporary directories are made in. Default: the system's.
+    /// The folder that temporary directories are made in, which must exist. Default: the system's.
     pub fn scratch_folder(mut self, folder: impl AsRef<Path>) -> Self {
         self.scratch = folder.as_ref().to_owned();
         self
     }
 
-    /// How memory slots are reset. Default: [`Reset::best`].
+    /// How memory slots are reset. Default: [`Reset::best`]. A way that this system lacks makes the build fail, or each
+    /// slot be thrown away after its call.
     pub fn reset(mut self, reset: Reset) -> Self {
         self.reset = Some(reset);
         self
@@ -229,7 +239,8 @@ impl WasmExecutorBuilder {
         self
     }
 
-    /// Loads the runtimes. Installs nothing: a runtime that is missing is an error that names the command.
+    /// Loads the runtimes and starts the thread that keeps time. Installs nothing: a runtime that is missing is an
+    /// error that names the command ([`BuildError::Load`]). Takes some milliseconds for each image, without awaiting.
     pub fn build(self) -> Result<WasmExecutor, BuildError> {
         self.limits.check()?;
         let loading = Loading { reset: self.reset.unwrap_or_else(Reset::best), keep: self.keep };

@@ -86,7 +86,8 @@ impl ScriptRequest {
     }
 }
 
-/// The digest that [`ScriptRequest::content_sha256`] must hold for `content`.
+/// The digest that [`ScriptRequest::content_sha256`] must hold for `content`: the SHA-256 of its UTF-8 bytes as 64
+/// upper-case hexadecimal digits.
 pub fn content_sha256(content: &str) -> String {
     use fmt::Write;
     Sha256::digest(content.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
@@ -177,7 +178,7 @@ pub struct Usage {
     /// Units of fuel. Nearly the same for the same script, input and image: the directory's name differs from call to
     /// call, and with it a little of the interpreter's work.
     pub fuel: u64,
-    /// From the start of the guest to its end.
+    /// From the start of the guest to its end. In JSON: milliseconds.
     #[serde(rename = "wallMs", serialize_with = "milliseconds")]
     pub wall_time: Duration,
     /// The most linear memory the guest had, its image included, in bytes.
@@ -200,7 +201,7 @@ fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::
 pub struct Outcome {
     /// How it ended.
     pub status: Status,
-    /// Standard output, at most the cap, cut on a character boundary.
+    /// Standard output, at most the cap, cut on a character boundary. Empty where a [`Sink`](crate::Sink) took it.
     pub stdout: Vec<u8>,
     /// Standard error, likewise.
     pub stderr: Vec<u8>,

@@ -182,8 +182,8 @@ impl Installer {
         }
     }
 
-    /// Installs the runtime with the image `image`, unless it is ready. Takes minutes for CPython: `progress` is told
-    /// each step.
+    /// Installs the runtime with the image `image`, unless it is ready. Takes minutes for CPython, without awaiting:
+    /// `progress` is told each step as it begins. After an error nothing has changed.
     pub fn install(&self, image: &str, from: &From, progress: &mut dyn FnMut(Step)) -> Result<(), InstallError> {
         let recipe = self.catalog.by_image(image)?;
         let name = &recipe.manifest.name;
@@ -202,7 +202,8 @@ impl Installer {
         Ok(())
     }
 
-    /// Removes the runtime with the image `image`. Returns whether it was installed.
+    /// Removes the runtime with the image `image`, its other images included. Returns whether it was installed. Waits
+    /// for an install of the same runtime that is going on.
     pub fn remove(&self, image: &str) -> Result<bool, InstallError> {
         let name = &self.catalog.by_image(image)?.manifest.name;
         let lock = self.home.lock(name, || {})?;

@@ -27,7 +27,7 @@ pub struct Call {
     pub stdin: Stdin,
     /// Files in the working directory before the script starts. They count against the directory's limits.
     pub files: Vec<InputFile>,
-    /// What the call may use.
+    /// What the call may use. Default: [`Limits::default`], whatever the executor was built with.
     pub limits: Limits,
     /// Where standard output goes as it comes, instead of into the outcome.
     pub stdout: Option<Sink>,
@@ -36,8 +36,10 @@ pub struct Call {
     /// The skill that the script belongs to, which sees its name as `TRACON_SKILL_NAME` and its directory as
     /// `TRACON_SKILL_TEMP`.
     pub skill: Option<String>,
-    /// A host folder that gets a copy of what the script left in its directory, however it ended. It is made even when
-    /// nothing was left; [`files`](Call::files) that the script did not change are not copied.
+    /// A host folder that gets a copy of what the script left in its directory, however it ended; it is made even when
+    /// nothing was left. Links, and [`files`](Call::files) that the script did not change, are left out. No file in it
+    /// is overwritten: where one has the name already, the call fails with
+    /// [`ExecuteError::Keep`](crate::ExecuteError::Keep). Default: nothing is kept.
     pub keep: Option<PathBuf>,
 }
 
@@ -92,7 +94,7 @@ impl Call {
         self
     }
 
-    /// Adds a file.
+    /// Adds a file at `path`, relative to the working directory; its folders are made.
     pub fn file(mut self, path: impl Into<String>, content: impl Into<Bytes>) -> Call {
         self.files.push(InputFile { path: path.into(), content: content.into() });
         self
@@ -114,11 +116,11 @@ pub enum CallError {
     TooLarge {
         /// What.
         what: &'static str,
-        /// How large it is.
+        /// How large it is, in bytes.
         bytes: u64,
         /// The limit's name.
         limit: &'static str,
-        /// The limit.
+        /// The limit, in bytes.
         allowed: u64,
     },
     /// There are more of something than its limit.
@@ -138,9 +140,9 @@ pub enum CallError {
     ImageTooLarge {
         /// Which image.
         image: String,
-        /// Its memory.
+        /// Its memory, in bytes.
         bytes: u64,
-        /// The limit.
+        /// The limit, in bytes.
         allowed: u64,
     },
     /// A file's path could leave the working directory, or cannot be written down.
