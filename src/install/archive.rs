@@ -64,6 +64,7 @@ const LARGEST: u64 = 1 << 30;
 pub(super) enum Files {
     Zip { origin: String, path: PathBuf },
     Folder(PathBuf),
+    BuiltIn(&'static [(&'static str, &'static [u8])]),
 }
 
 impl Files {
@@ -90,6 +91,11 @@ impl Files {
             Files::Folder(folder) => {
                 let origin = folder.join(path);
                 fs::read(&origin).map_err(|error| ArchiveError::Read { origin: origin.display().to_string(), error })?
+            }
+            Files::BuiltIn(files) => {
+                let found = files.iter().find(|(name, _)| *name == path);
+                let missing = || ArchiveError::Missing { origin: "this program".to_owned(), member: path.to_owned() };
+                found.ok_or_else(missing)?.1.to_vec()
             }
         };
         match inner {

@@ -18,7 +18,7 @@ pub use fetch::FetchError;
 use crate::runtime::record::{FileRecord, Record, Thoroughness, write_atomically};
 use crate::runtime::split::{Split, split};
 use crate::runtime::{
-    Catalog, CatalogError, Home, HomeError, HomeLock, Manifest, Recipe, RecordError, Source, SplitError,
+    Beside, Catalog, CatalogError, Home, HomeError, HomeLock, Manifest, Recipe, RecordError, Source, SplitError,
 };
 use crate::runtime::{digest, engine};
 
@@ -316,10 +316,10 @@ impl Install<'_> {
                 fetch::verify(&wheel, sha256)?;
                 Ok(archive::Files::zip(&wheel)?)
             }
-            (Source::Folder { folder }, _) => {
-                let base = self.recipe.folder().unwrap_or(Path::new("."));
-                Ok(archive::Files::folder(&base.join(folder)))
-            }
+            (Source::Folder { folder }, _) => Ok(match self.recipe.beside() {
+                Beside::Folder(base) => archive::Files::folder(&base.join(folder)),
+                Beside::BuiltIn(files) => archive::Files::BuiltIn(files),
+            }),
         }
     }
 
@@ -376,7 +376,7 @@ impl Install<'_> {
         for name in manifest.image_names() {
             (self.progress)(Step::Warm { image: name.to_owned() });
             let spec = &manifest.images[name];
-            let texts = spec.warm_up.iter().map(|file| self.recipe.file(file)).collect::<Result<Vec<_>, _>>()?;
+            let texts = spec.warm_up.iter().map(|file| self.recipe.text(file)).collect::<Result<Vec<_>, _>>()?;
             let image = maker.warm(record, name, &base, &texts)?;
             record.images.insert(name.to_owned(), image);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Manifest, ManifestError, digest};
@@ -17,8 +18,19 @@ pub struct Recipe {
 
 #[derive(Debug, Clone)]
 enum Files {
-    BuiltIn(&'static [(&'static str, &'static str)]),
+    BuiltIn(&'static [BuiltInFile]),
     Folder(PathBuf),
+}
+
+/// A file's name and content.
+type BuiltInFile = (&'static str, &'static [u8]);
+
+/// Where the files beside a manifest are.
+pub(crate) enum Beside<'a> {
+    /// In this program.
+    BuiltIn(&'static [BuiltInFile]),
+    /// In the manifest's folder.
+    Folder(&'a Path),
 }
 
 /// A runtime that cannot be found or read.
@@ -55,7 +67,7 @@ pub enum CatalogError {
         /// Which.
         path: PathBuf,
         /// Why.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// The manifest is wrong.
     #[error(transparent)]
@@ -63,7 +75,7 @@ pub enum CatalogError {
 }
 
 impl Recipe {
-    fn built_in(text: &'static str, files: &'static [(&'static str, &'static str)]) -> Recipe {
+    fn built_in(text: &'static str, files: &'static [BuiltInFile]) -> Recipe {
         let manifest = Manifest::parse("built in", text).expect("the built-in manifests are tested");
         Recipe { manifest, text: text.to_owned(), files: Files::BuiltIn(files) }
     }
@@ -77,25 +89,31 @@ impl Recipe {
     }
 
     /// The text of a file beside the manifest.
-    pub(crate) fn file(&self, name: &str) -> Result<String, CatalogError> {
+    pub(crate) fn text(&self, name: &str) -> Result<String, CatalogError> {
+        let failed = |error| CatalogError::File { path: name.into(), error };
+        String::from_utf8(self.content(name)?)
+            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))
+    }
+
+    fn content(&self, name: &str) -> Result<Vec<u8>, CatalogError> {
         match &self.files {
             Files::BuiltIn(files) => {
                 let found = files.iter().find(|(known, _)| *known == name);
-                let missing = || CatalogError::File { path: name.into(), error: std::io::ErrorKind::NotFound.into() };
-                found.map(|(_, text)| (*text).to_owned()).ok_or_else(missing)
+                let missing = || CatalogError::File { path: name.into(), error: io::ErrorKind::NotFound.into() };
+                found.map(|(_, content)| content.to_vec()).ok_or_else(missing)
             }
             Files::Folder(folder) => {
                 let path = folder.join(name);
-                fs::read_to_string(&path).map_err(|error| CatalogError::File { path, error })
+                fs::read(&path).map_err(|error| CatalogError::File { path, error })
             }
         }
     }
 
-    /// The folder of the manifest, for those that have one.
-    pub(crate) fn folder(&self) -> Option<&Path> {
+    /// Where the files beside the manifest are.
+    pub(crate) fn beside(&self) -> Beside<'_> {
         match &self.files {
-            Files::BuiltIn(_) => None,
-            Files::Folder(folder) => Some(folder),
+            Files::BuiltIn(files) => Beside::BuiltIn(files),
+            Files::Folder(folder) => Beside::Folder(folder),
         }
     }
 
@@ -105,12 +123,15 @@ impl Recipe {
         let mut parts = vec![digest::of_bytes(self.text.as_bytes())];
         for image in self.manifest.images.values() {
             for file in &image.warm_up {
-                parts.push(digest::of_bytes(self.file(file)?.as_bytes()));
+                parts.push(digest::of_bytes(&self.content(file)?));
             }
         }
-        if let (super::Source::Folder { folder }, Some(base)) = (&self.manifest.source, self.folder()) {
-            let path = base.join(folder).join(&self.manifest.module);
-            parts.push(digest::of_file(&path).map_err(|error| CatalogError::File { path, error })?);
+        if let super::Source::Folder { folder } = &self.manifest.source {
+            let module = match folder.as_str() {
+                "." => self.manifest.module.clone(),
+                folder => format!("{folder}/{}", self.manifest.module),
+            };
+            parts.push(digest::of_bytes(&self.content(&module)?));
         }
         Ok(digest::of_bytes(parts.join("\n").as_bytes()))
     }
@@ -128,13 +149,13 @@ impl Catalog {
         let python = Recipe::built_in(
             include_str!("../../runtimes/python/runtime.toml"),
             &[
-                ("start.py", include_str!("../../runtimes/python/start.py")),
-                ("wasi.py", include_str!("../../runtimes/python/wasi.py")),
-                ("warm.py", include_str!("../../runtimes/python/warm.py")),
-                ("warm-data.py", include_str!("../../runtimes/python/warm-data.py")),
-                ("boot.py", include_str!("../../runtimes/python/boot.py")),
-                ("ending.py", include_str!("../../runtimes/python/ending.py")),
-                ("seal.py", include_str!("../../runtimes/python/seal.py")),
+                ("start.py", include_bytes!("../../runtimes/python/start.py")),
+                ("wasi.py", include_bytes!("../../runtimes/python/wasi.py")),
+                ("warm.py", include_bytes!("../../runtimes/python/warm.py")),
+                ("warm-data.py", include_bytes!("../../runtimes/python/warm-data.py")),
+                ("boot.py", include_bytes!("../../runtimes/python/boot.py")),
+                ("ending.py", include_bytes!("../../runtimes/python/ending.py")),
+                ("seal.py", include_bytes!("../../runtimes/python/seal.py")),
             ],
         );
         Catalog { recipes: [python].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }

@@ -13,6 +13,7 @@ mod program;
 pub(crate) mod record;
 pub(crate) mod split;
 
+pub(crate) use catalog::Beside;
 pub use catalog::{Catalog, CatalogError, Recipe};
 pub use home::{Home, HomeError};
 pub(crate) use home::{HomeLock, create_private_dir};
