@@ -164,9 +164,10 @@ impl Installer {
     }
 
     fn look(&self, recipe: &Recipe, thoroughly: Thoroughness) -> Result<State, InstallError> {
-        if self.home.root().exists() {
-            self.home.check()?;
+        if !self.home.root().exists() {
+            return Ok(State::Missing);
         }
+        self.home.check()?;
         let record = match Record::read(&self.home, &recipe.manifest.name) {
             Ok(None) => return Ok(State::Missing),
             Ok(Some(record)) => record,

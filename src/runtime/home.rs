@@ -31,7 +31,7 @@ pub enum HomeError {
     #[error("no folder to keep runtimes in: {0}; set AMPOULE_HOME to one")]
     NoPlace(String),
     /// The file system refused.
-    #[error("the runtimes' folder `{}`: {error}", path.display())]
+    #[error("the runtimes' folder `{}`: {error}; AMPOULE_HOME chooses another", path.display())]
     Io {
         /// Where.
         path: PathBuf,

@@ -146,15 +146,17 @@ fn find(home: &Home, image: &str) -> Result<Option<Record>, LoadError> {
         return Ok(Some(record));
     }
     let Ok(folders) = std::fs::read_dir(home.root().join("runtimes")) else { return Ok(None) };
+    let mut damaged = None;
     for folder in folders.flatten() {
         let Ok(name) = folder.file_name().into_string() else { continue };
-        if let Some(record) = Record::read(home, &name).map_err(unusable(&name))?
-            && record.images.contains_key(image)
-        {
-            return Ok(Some(record));
+        match Record::read(home, &name).map_err(unusable(&name)) {
+            Ok(Some(record)) if record.images.contains_key(image) => return Ok(Some(record)),
+            Ok(_) => {}
+            // It may be the one that had the image, if no other has.
+            Err(error) => damaged = Some(error),
         }
     }
-    Ok(None)
+    damaged.map_or(Ok(None), Err)
 }
 
 fn resolve(module: &Module, globals: &[GlobalRecord]) -> wasmtime::Result<Vec<(ModuleExport, Val)>> {
