@@ -179,7 +179,7 @@ fn a_limit_that_cannot_be_meant_is_refused_with_its_option_and_what_it_may_be() 
         ("--timeout", "366d", ["`timeout` is 31622400s", "a year at most"]),
         ("--timeout", "99999999999d", ["`timeout` is 8639999999913600s", "a year at most"]),
         ("--fuel", "0", ["`fuel` is 0", "at least 1"]),
-        ("--memory", "0", ["`memory_bytes` is 0", "without memory"]),
+        ("--memory", "0", ["`memory_bytes` is 0", "as large as the runtime's image"]),
         ("--memory", "4294967297", ["`memory_bytes` is 4294967297", "4294967296 bytes (4 GiB) at most"]),
         ("--memory", "1PiB", ["`memory_bytes` is 1125899906842624", "4294967296 bytes (4 GiB) at most"]),
     ] {

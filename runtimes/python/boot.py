@@ -70,10 +70,17 @@ def execute(request):
     try:
         exec(compile_script(source, path), main.__dict__)
     except BaseException as exc:
-        exc.__traceback__ = exc.__traceback__.tb_next  # without this frame
+        exc.__traceback__ = script_frames(exc.__traceback__)
         # In a name of this frame, which the script's frame leads back to, it would be in a cycle.
         return loader, exc
     return loader, None
+
+
+def script_frames(traceback):
+    """What is left of a traceback without the frames of execute() and compile_script()."""
+    while traceback is not None and traceback.tb_frame.f_globals is globals():
+        traceback = traceback.tb_next
+    return traceback
 
 
 def compile_script(source, path):
