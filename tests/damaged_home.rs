@@ -3,10 +3,8 @@
 //! The runtime is a small one of the tests' own, so that an install takes a moment.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use ampoule::{
     BuildError, Call, CancellationToken, Catalog, Home, InstallError, InstallFrom, Installer, Recipe, State, Status,
@@ -168,62 +166,6 @@ impl Place {
         install(&self.installer).unwrap();
         self.works("hi");
         assert!(self.names("partial").is_empty());
-    }
-
-    /// The install of this place in a process of its own, under a shell that first does this.
-    fn child(&self, first: &str) -> Running {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(format!("{first} exec \"$0\" \"$@\""));
-        command.arg(std::env::current_exe().unwrap());
-        command.args(["--exact", "installs_in_a_process_of_its_own", "--ignored", "--nocapture"]);
-        command.env(PLACE, self.dir.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running(command.spawn().unwrap())
-    }
-}
-
-/// A process that is ended with the test, however that ends.
-struct Running(Child);
-
-impl Running {
-    /// Waits until the install begins.
-    fn begun(&mut self) -> BufReader<std::process::ChildStdout> {
-        let mut reader = BufReader::new(self.0.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("begins") {
-            line.clear();
-            assert!(reader.read_line(&mut line).unwrap() > 0, "the process ended before it began");
-        }
-        reader
-    }
-
-    /// What it wrote to its end.
-    fn output(mut self) -> String {
-        let mut text = String::new();
-        self.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-        self.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
-        self.0.wait().unwrap();
-        text
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Names the folder of the place to the process that installs.
-const PLACE: &str = "AMPOULE_TEST_PLACE";
-
-#[test]
-#[ignore = "other tests start it, in a process of its own"]
-fn installs_in_a_process_of_its_own() {
-    let Some(dir) = std::env::var_os(PLACE) else { return };
-    println!("begins");
-    match install(&installer(Path::new(&dir))) {
-        Ok(steps) => println!("installed: {steps:?}"),
-        Err(error) => println!("error: {error}"),
     }
 }
 
@@ -404,50 +346,6 @@ fn installs_at_once_by_threads_do_the_work_once() {
     assert!(place.names("partial").is_empty());
 }
 
-#[cfg(unix)]
-#[test]
-fn installs_at_once_by_processes_do_the_work_once() {
-    let place = Place::new();
-    let children = [place.child(""), place.child("")];
-    let texts = children.map(Running::output);
-    assert!(texts.iter().all(|text| text.contains("installed: ")), "{texts:?}");
-    assert_eq!(texts.iter().filter(|text| text.contains("Compile")).count(), 1, "{texts:?}");
-    place.works("hi");
-    assert!(place.names("partial").is_empty());
-}
-
-#[cfg(unix)]
-#[test]
-fn an_install_that_is_killed_at_any_moment_harms_nothing_and_the_next_one_works() {
-    const TIMES: u32 = 20;
-    let whole = Place::new();
-    let mut child = whole.child("");
-    let mut reader = child.begun();
-    let start = Instant::now();
-    reader.read_to_string(&mut String::new()).unwrap();
-    let whole = start.elapsed();
-    let mut unfinished = 0;
-    for time in 0..TIMES {
-        let place = Place::new();
-        let mut child = place.child("");
-        let _reader = child.begun();
-        std::thread::sleep(whole * time / TIMES);
-        child.0.kill().unwrap();
-        child.0.wait().unwrap();
-        match place.installer.verify("tiny").unwrap() {
-            State::Missing => {
-                unfinished += 1;
-                place.is_not_loaded(&["is not installed"]);
-            }
-            State::Ready => place.works("hi"),
-            state => panic!("killed after {:?}: {state:?}", whole * time / TIMES),
-        }
-        place.is_mended();
-    }
-    assert!(unfinished > 0, "each was done before it was killed");
-}
-
-#[cfg(unix)]
 #[test]
 fn what_killed_installs_left_unfinished_is_swept_by_the_next() {
     let place = Place::installed();
@@ -457,25 +355,133 @@ fn what_killed_installs_left_unfinished_is_swept_by_the_next() {
     place.is_mended();
 }
 
+/// Installs in processes of their own, which a shell limits and the tests kill.
 #[cfg(unix)]
-#[test]
-fn a_disk_that_is_full_fails_the_install_with_the_file_and_the_next_one_works() {
-    let sound = Place::installed();
-    let blocks = |path: &Path| fs::metadata(path).unwrap().len() / 512;
-    let (code, image) = (blocks(&sound.code()), blocks(&sound.image()));
-    assert!(code < image, "the code of {code} blocks would hide an image of {image}");
-    for (limit, file) in [(0, "home/code/"), (code / 2, "home/code/"), ((code + image) / 2, "home/partial/tiny.")] {
-        let place = Place::new();
-        // A file that grows beyond the limit is a write that fails, as on a full disk, once the signal is ignored.
-        let text = place.child(&format!("trap '' XFSZ; ulimit -f {limit};")).output();
-        let named = format!("error: `{}", place.dir.path().join(file).display());
-        assert!(text.contains(&named) && text.contains("File too large"), "{limit}: {text}");
-        assert!(matches!(place.installer.state("tiny").unwrap(), State::Missing));
-        place.is_not_loaded(&["is not installed"]);
-        for folder in ["partial", "images", "runtimes"] {
-            assert!(place.names(folder).iter().all(|path| !path.is_file()), "{folder}");
+mod processes {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Child, ChildStdout, Command, Stdio};
+    use std::time::Instant;
+
+    use super::*;
+
+    impl Place {
+        /// The install of this place in a process of its own, under a shell that first does this.
+        fn child(&self, first: &str) -> Running {
+            let mut command = Command::new("sh");
+            command.arg("-c").arg(format!("{first} exec \"$0\" \"$@\""));
+            command.arg(std::env::current_exe().unwrap());
+            command.args(["--exact", "processes::installs_in_a_process_of_its_own", "--ignored", "--nocapture"]);
+            command.env(PLACE, self.dir.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            Running(command.spawn().unwrap())
         }
-        assert!(place.names("code").iter().all(|path| path.extension().is_some_and(|found| found == "cwasm")));
-        place.is_mended();
+    }
+
+    /// A process that is ended with the test, however that ends.
+    struct Running(Child);
+
+    impl Running {
+        /// Waits until the install begins.
+        fn begun(&mut self) -> BufReader<ChildStdout> {
+            let mut reader = BufReader::new(self.0.stdout.take().unwrap());
+            let mut line = String::new();
+            while !line.contains("begins") {
+                line.clear();
+                assert!(reader.read_line(&mut line).unwrap() > 0, "the process ended before it began");
+            }
+            reader
+        }
+
+        /// What it wrote to its end.
+        fn output(mut self) -> String {
+            let mut text = String::new();
+            self.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+            self.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+            self.0.wait().unwrap();
+            text
+        }
+    }
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// Names the folder of the place to the process that installs.
+    const PLACE: &str = "AMPOULE_TEST_PLACE";
+
+    #[test]
+    #[ignore = "other tests start it, in a process of its own"]
+    fn installs_in_a_process_of_its_own() {
+        let Some(dir) = std::env::var_os(PLACE) else { return };
+        println!("begins");
+        match install(&installer(Path::new(&dir))) {
+            Ok(steps) => println!("installed: {steps:?}"),
+            Err(error) => println!("error: {error}"),
+        }
+    }
+
+    #[test]
+    fn installs_at_once_by_processes_do_the_work_once() {
+        let place = Place::new();
+        let children = [place.child(""), place.child("")];
+        let texts = children.map(Running::output);
+        assert!(texts.iter().all(|text| text.contains("installed: ")), "{texts:?}");
+        assert_eq!(texts.iter().filter(|text| text.contains("Compile")).count(), 1, "{texts:?}");
+        place.works("hi");
+        assert!(place.names("partial").is_empty());
+    }
+
+    #[test]
+    fn an_install_that_is_killed_at_any_moment_harms_nothing_and_the_next_one_works() {
+        const TIMES: u32 = 20;
+        let whole = Place::new();
+        let mut child = whole.child("");
+        let mut reader = child.begun();
+        let start = Instant::now();
+        reader.read_to_string(&mut String::new()).unwrap();
+        let whole = start.elapsed();
+        let mut unfinished = 0;
+        for time in 0..TIMES {
+            let place = Place::new();
+            let mut child = place.child("");
+            let _reader = child.begun();
+            std::thread::sleep(whole * time / TIMES);
+            child.0.kill().unwrap();
+            child.0.wait().unwrap();
+            match place.installer.verify("tiny").unwrap() {
+                State::Missing => {
+                    unfinished += 1;
+                    place.is_not_loaded(&["is not installed"]);
+                }
+                State::Ready => place.works("hi"),
+                state => panic!("killed after {:?}: {state:?}", whole * time / TIMES),
+            }
+            place.is_mended();
+        }
+        assert!(unfinished > 0, "each was done before it was killed");
+    }
+
+    #[test]
+    fn a_disk_that_is_full_fails_the_install_with_the_file_and_the_next_one_works() {
+        let sound = Place::installed();
+        let blocks = |path: &Path| fs::metadata(path).unwrap().len() / 512;
+        let (code, image) = (blocks(&sound.code()), blocks(&sound.image()));
+        assert!(code < image, "the code of {code} blocks would hide an image of {image}");
+        for (limit, file) in [(0, "home/code/"), (code / 2, "home/code/"), ((code + image) / 2, "home/partial/tiny.")] {
+            let place = Place::new();
+            // A file that grows beyond the limit is a write that fails, as on a full disk, once the signal is ignored.
+            let text = place.child(&format!("trap '' XFSZ; ulimit -f {limit};")).output();
+            let named = format!("error: `{}", place.dir.path().join(file).display());
+            assert!(text.contains(&named) && text.contains("File too large"), "{limit}: {text}");
+            assert!(matches!(place.installer.state("tiny").unwrap(), State::Missing));
+            place.is_not_loaded(&["is not installed"]);
+            for folder in ["partial", "images", "runtimes"] {
+                assert!(place.names(folder).iter().all(|path| !path.is_file()), "{folder}");
+            }
+            assert!(place.names("code").iter().all(|path| path.extension().is_some_and(|found| found == "cwasm")));
+            place.is_mended();
+        }
     }
 }
