@@ -123,8 +123,10 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
     };
     let limits = call.limits.clone();
     let result = tokio::select! {
-        result = executor.call("script", call, &cancel) => result,
+        // The interrupt is listened for before the script starts.
+        biased;
         () = interrupted => unreachable!("it waits for ever"),
+        result = executor.call("script", call, &cancel) => result,
     };
     let mut broken = false;
     for writer in writers {
