@@ -47,7 +47,7 @@ pub struct Limits {
     pub open_files: usize,
     /// Subscriptions of one `poll_oneoff`. Default: 1,024. On breach: the guest's poll fails with `EINVAL`.
     pub poll_subscriptions: u32,
-    /// Random bytes of one request. Default: 64 MiB. On breach: the guest traps
+    /// Random bytes of one request, which is answered without a look at the clock. Default: 4 MiB. On breach: the guest traps
     /// ([`Status::Trapped`](crate::Status::Trapped)).
     pub random_bytes: u64,
     /// Bytes that the host may copy or allocate for what the guest names in one host call: the buffer of a read or a
@@ -74,7 +74,7 @@ impl Default for Limits {
             scratch_entries: 10_000,
             open_files: 256,
             poll_subscriptions: 1024,
-            random_bytes: 64 << 20,
+            random_bytes: 4 << 20,
             hostcall_bytes: 128 * MIB,
         }
     }

@@ -175,8 +175,9 @@ impl Serialize for Status {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Usage {
-    /// Units of fuel. Nearly the same for the same script, input and image: the directory's name differs from call to
-    /// call, and with it a little of the interpreter's work.
+    /// Units of fuel. The same for the same script, input and image, but for a few dozen units where the script works
+    /// with its directory's name, which differs from call to call. For a call that was stopped at its timeout it is
+    /// what was used when the guest last called the host: code that computes writes it back no sooner.
     pub fuel: u64,
     /// From the start of the guest to its end. In JSON: milliseconds.
     #[serde(rename = "wallMs", serialize_with = "milliseconds")]

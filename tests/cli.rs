@@ -92,7 +92,7 @@ fn wrong_usage_ends_with_125_and_help_and_version_with_0() {
     place.run(["-e", "1", "script.py"]).fails(125, &["cannot be used with"]);
     let help = place.end(&mut place.ampoule(["--help"]));
     assert_eq!(help.code, Some(0));
-    for code in ["124", "125", "126", "127", "130", "134", "141"] {
+    for code in ["124", "125", "126", "127", "130", "134", "141", "143"] {
         assert!(help.stdout.contains(code), "{code} is not in: {}", help.stdout);
     }
     place.end(&mut place.ampoule(["--version"])).prints(&format!("ampoule {}\n", env!("CARGO_PKG_VERSION")));
@@ -387,14 +387,16 @@ fn working(place: &Place) -> Running {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_ends_with_130_and_leaves_nothing_behind() {
+fn an_interrupt_ends_with_130_and_a_termination_with_143_and_nothing_is_left_behind() {
     use rustix::process::{Pid, Signal, kill_process};
     let place = Place::new();
-    let running = working(&place);
-    kill_process(Pid::from_child(&running.0), Signal::INT).unwrap();
-    let output = running.end_with(b"");
-    Ran::of(output).fails(130, &["ampoule: the call was cancelled"]);
-    assert!(place.left().is_empty(), "{:?}", place.left());
+    for (signal, code, said) in [(Signal::INT, 130, "ampoule: the call was cancelled\n"), (Signal::TERM, 143, "")] {
+        let running = working(&place);
+        kill_process(Pid::from_child(&running.0), signal).unwrap();
+        let ran = Ran::of(running.end_with(b""));
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(code), said));
+        assert!(place.left().is_empty(), "{:?}", place.left());
+    }
 }
 
 #[cfg(unix)]

@@ -19,6 +19,9 @@ pub const INTERRUPTED: u8 = 130;
 /// Whoever read the output went away: 128 + SIGPIPE.
 pub const BROKEN_PIPE: u8 = 141;
 
+/// Asked to end by the system or another program: 128 + SIGTERM.
+pub const TERMINATED: u8 = 143;
+
 /// The table for `--help`.
 pub const HELP: &str = "\
 Exit codes of `run`: the script's own, or
@@ -28,7 +31,8 @@ Exit codes of `run`: the script's own, or
   127  there is no such runtime, or it is not installed
   130  interrupted
   134  the script crashed inside the sandbox (a trap)
-  141  whoever read the output went away";
+  141  whoever read the output went away
+  143  asked to end (SIGTERM)";
 
 /// Not installed, and the user said not to install.
 #[derive(Debug, thiserror::Error)]

@@ -115,10 +115,13 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
         call.stdout = Some(writer(Stream::Stdout, cancel.clone(), &mut writers));
         call.stderr = Some(writer(Stream::Stderr, cancel.clone(), &mut writers));
     }
+    let mut asked_to_end = false;
     let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            cancel.cancel();
+        tokio::select! {
+            Ok(()) = tokio::signal::ctrl_c() => {}
+            () = terminated() => asked_to_end = true,
         }
+        cancel.cancel();
         std::future::pending::<()>().await;
     };
     let limits = call.limits.clone();
@@ -134,6 +137,7 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
     }
     let outcome = match result {
         Err(ExecuteError::Cancelled) if broken => return Ok(exit::BROKEN_PIPE),
+        Err(ExecuteError::Cancelled) if asked_to_end => return Ok(exit::TERMINATED),
         result => result?,
     };
     if json {
@@ -142,6 +146,24 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
         notices(&outcome, &limits);
     }
     Ok(outcome.status.exit_code().unwrap_or(exit::TIMED_OUT))
+}
+
+/// Waits until the system asks the process to end.
+#[cfg(unix)]
+async fn terminated() {
+    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(mut signal) => {
+            signal.recv().await;
+        }
+        // It then ends the process as it would any other.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// This system ends a process without asking.
+#[cfg(not(unix))]
+async fn terminated() {
+    std::future::pending().await
 }
 
 /// What a person should know and the script did not say.

@@ -66,6 +66,7 @@ impl<'a> Maker<'a> {
     ) -> Result<ImageRecord, InstallError> {
         if record.driver == DriverRecord::Command {
             if texts.is_empty() {
+                self.sandbox(record, name, base)?;
                 return Ok(base.clone());
             }
             let problem = "a runtime with the driver `command` has no warm-up".to_owned();
@@ -85,6 +86,17 @@ impl<'a> Maker<'a> {
         }
     }
 
+    /// Loads what was made so far, as a call would: a module that cannot be linked is refused here.
+    fn sandbox(&self, record: &Record, name: &str, image: &ImageRecord) -> Result<Sandbox, InstallError> {
+        let failed = |problem: String| InstallError::WarmUp { image: name.to_owned(), problem };
+        let mut record = record.clone();
+        record.images.insert(name.to_owned(), image.clone());
+        let loading = Loading { reset: Reset::best(), keep: 0 };
+        let program =
+            Program::of_record(self.home, &record, name, loading).map_err(|error| failed(error.to_string()))?;
+        Sandbox::new(program).map_err(|error| failed(format!("{error:#}")))
+    }
+
     /// Runs a guest on `from` and takes its memory and globals afterwards.
     fn run(
         &self,
@@ -94,12 +106,7 @@ impl<'a> Maker<'a> {
         warm_up: WarmUp<'_>,
     ) -> Result<ImageRecord, InstallError> {
         let failed = |problem: String| InstallError::WarmUp { image: name.to_owned(), problem };
-        let mut record = record.clone();
-        record.images.insert(name.to_owned(), from.clone());
-        let loading = Loading { reset: Reset::best(), keep: 0 };
-        let program =
-            Program::of_record(self.home, &record, name, loading).map_err(|error| failed(error.to_string()))?;
-        let sandbox = Sandbox::new(program).map_err(|error| failed(error.to_string()))?;
+        let sandbox = self.sandbox(record, name, from)?;
         let scratch = ScratchRoot::new(self.partial).map_err(|error| failed(error.to_string()))?;
         let ticker = Ticker::start(vec![sandbox.program.engine.weak()]).map_err(|error| failed(error.to_string()))?;
         let _ticking = ticker.running();
