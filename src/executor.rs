@@ -32,6 +32,9 @@ pub enum ExecuteError {
     /// The caller cancelled the call.
     #[error("the call was cancelled")]
     Cancelled,
+    /// The executor was built by another process, of which this one is a copy (`fork`). Build one after the fork.
+    #[error("the executor was built before this process was forked, and serves only the process that built it")]
+    OtherProcess,
     /// The interpreter is not on the allow-list.
     #[error("`{interpreter}` is not on the executor's allow-list, which holds: {allowed}")]
     NotAllowed {
@@ -170,6 +173,9 @@ impl WasmExecutor {
                 allowed => allowed.join(", "),
             },
         })?;
+        if !self.scratch.is_of_this_process() {
+            return Err(ExecuteError::OtherProcess);
+        }
         Ok(sandbox.run(call, &self.scratch, &self.ticker, cancel).await?)
     }
 }

@@ -132,8 +132,12 @@ fn a_timeout_counts_from_the_start_and_not_from_when_the_guest_first_lets_the_ho
     let (ends, goes_on) = (module(&body("")), module(&body("(loop $on (br $on))")));
     on_one_thread(async {
         is_prompt("keeping the thread", async || {
-            let kept = ends.run("", |_| {}).await.usage.wall_time;
-            let outcome = goes_on.run("", |limits| limits.timeout = Some(kept)).await;
+            let kept = ends.run("", |limits| limits.random_bytes = u64::MAX).await.usage.wall_time;
+            let change = |limits: &mut ampoule::Limits| {
+                limits.random_bytes = u64::MAX;
+                limits.timeout = Some(kept);
+            };
+            let outcome = goes_on.run("", change).await;
             assert_eq!(outcome.status, Status::TimedOut);
             outcome.usage.wall_time.saturating_sub(kept)
         })
@@ -275,5 +279,25 @@ fn a_call_that_timed_out_or_was_cancelled_leaves_nothing() {
             assert_eq!(directories(&python), 0, "{what}");
             assert_eq!(descriptors(), before, "{what}");
         }
+    });
+}
+
+#[test]
+fn a_script_that_keeps_asking_for_what_is_ready_is_stopped_at_its_timeout() {
+    let _alone = alone();
+    on_one_thread(async {
+        let python = warm().await;
+        is_prompt("polling", async || {
+            let mut call = Call::new("import select\nwhile True: select.select([0], [1], [], 10)");
+            // With readers of its output, each poll uses the task's budget.
+            let (stdout, _stdout) = ampoule::Sink::channel(4);
+            let (stderr, _stderr) = ampoule::Sink::channel(4);
+            (call.stdout, call.stderr) = (Some(stdout), Some(stderr));
+            call.limits.timeout = Some(TIMEOUT);
+            let start = Instant::now();
+            is_timed_out("polling", python.try_run(call).await);
+            start.elapsed() - TIMEOUT
+        })
+        .await;
     });
 }

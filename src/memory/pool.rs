@@ -30,10 +30,7 @@ impl SlotPool {
         // A poisoned lock means a panic between two list operations, each of which leaves the list whole.
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match idle {
-            Some(mut region) => {
-                region.begin(self.reset);
-                Ok(region)
-            }
+            Some(region) => Ok(region),
             None => Region::new(&self.image, self.reset, (RESERVED_BYTES + GUARD_BYTES) as usize),
         }
     }

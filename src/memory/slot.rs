@@ -92,8 +92,8 @@ pub(super) struct Region {
     size: usize,
     /// What was written since the image was mapped, by any call: such pages stay this process's own.
     written: Vec<Range<usize>>,
-    /// The page faults when the running call began, if `written` was complete then.
-    faults: Option<Faults>,
+    /// The page faults when `written` was last known to be complete.
+    complete: Option<Faults>,
 }
 
 /// A call that wrote more pages than this has its slot mapped anew instead of copied back: a page once written is
@@ -104,7 +104,7 @@ impl Region {
     /// Reserves `reserved` bytes and lays the image at their start.
     pub fn new(image: &ImageFile, reset: Reset, reserved: usize) -> io::Result<Region> {
         let reservation = Reservation::new(reserved.max(image.len()))?;
-        let mut region = Region { reservation, size: image.len(), written: Vec::new(), faults: None };
+        let mut region = Region { reservation, size: image.len(), written: Vec::new(), complete: None };
         match reset {
             #[cfg(unix)]
             Reset::Scan | Reset::Remap => region.reservation.map_private(&image.file, image.len())?,
@@ -139,13 +139,6 @@ impl Region {
         unsafe { std::slice::from_raw_parts_mut(self.base(), self.size) }
     }
 
-    /// Says that a call begins in a region that was reset.
-    pub fn begin(&mut self, reset: Reset) {
-        if reset == Reset::Scan && !self.written.is_empty() {
-            self.faults = Faults::so_far();
-        }
-    }
-
     /// Makes the region equal to the image again and gives the grown part back.
     ///
     /// After an error the region is in no known state and must be dropped.
@@ -166,13 +159,18 @@ impl Region {
 
     /// Copies back every page that any call wrote since the image was mapped.
     ///
-    /// A page becomes this process's own by a fault. When there was none since the call began, the pages are those of
-    /// the last time, and the walk over the page tables, which takes longer than the copying, is left out.
+    /// A page becomes this process's own by a fault, in a call or between two (`mlockall` breaks the sharing of all of
+    /// them). When there was none since the pages were last listed, they are the same, and the walk over the page
+    /// tables, which takes longer than the copying, is left out.
     fn copy_written_back(&mut self, image: &ImageFile, scanner: &Scanner) -> io::Result<()> {
-        if !Faults::none_since(self.faults.take()) {
+        // Read before the pages are listed: a fault meanwhile counts as one after it.
+        let faults = Faults::so_far();
+        if !(self.complete.is_some() && self.complete == faults) {
             let (base, len) = (self.base(), self.size);
+            self.complete = None;
             self.written.clear();
             scanner.written(base, len, |run| self.written.push(run.start..run.end.min(len)))?;
+            self.complete = faults;
         }
         if self.written.iter().map(Range::len).sum::<usize>() > COPY_BACK_AT_MOST {
             return self.remap(image);
@@ -187,6 +185,7 @@ impl Region {
 
     #[cfg(unix)]
     fn remap(&mut self, image: &ImageFile) -> io::Result<()> {
+        self.complete = None;
         self.written.clear();
         self.reservation.map_private(&image.file, image.len())
     }
@@ -268,7 +267,6 @@ mod tests {
                 let scanner = Scanner::new().ok();
                 let mut region = Region::new(&image, way, 8 * PAGE).unwrap();
                 for (writes, grown) in &calls {
-                    region.begin(way);
                     region.grow((4 + grown) * PAGE).unwrap();
                     for (at, value) in writes {
                         if let Some(byte) = region.bytes_mut().get_mut(*at) {
@@ -283,13 +281,31 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pages_that_became_the_process_s_own_between_two_calls_are_undone() {
+        let image = image(4);
+        let scanner = Scanner::new().ok();
+        let mut region = Region::new(&image, Reset::best(), 4 * PAGE).unwrap();
+        for _ in 0..3 {
+            region.bytes_mut()[PAGE] = 0xEE;
+            region.reset(&image, Reset::best(), scanner.as_ref()).unwrap();
+        }
+        // What `mlockall` does to every writable page, without the right to lock that much.
+        let (base, size) = (region.base(), region.size());
+        // SAFETY: the range is the region's own, and its content stays as it is.
+        unsafe { rustix::mm::madvise(base.cast(), size, rustix::mm::Advice::LinuxPopulateWrite) }.unwrap();
+        region.bytes_mut().fill(0xEE);
+        region.reset(&image, Reset::best(), scanner.as_ref()).unwrap();
+        assert!(region.bytes_mut() == image.bytes());
+    }
+
     #[test]
     fn pages_written_without_a_fault_are_those_of_earlier_calls_and_are_undone() {
         let image = image(4);
         let scanner = Scanner::new().ok();
         let mut region = Region::new(&image, Reset::best(), 4 * PAGE).unwrap();
         for _ in 0..100 {
-            region.begin(Reset::best());
             region.bytes_mut()[PAGE] = 0xEE;
             region.bytes_mut()[3 * PAGE + 5] = 0xEE;
             region.reset(&image, Reset::best(), scanner.as_ref()).unwrap();

@@ -152,8 +152,9 @@ impl Sandbox {
         };
         let ended = {
             let _ticking = ticker.running();
-            // It runs from here, not from when the guest first lets it be looked at.
-            let clock = limits.timeout.map(tokio::time::sleep);
+            // It runs from here, not from when the guest first lets it be looked at. A guest that keeps asking for what
+            // is ready uses up the task's budget, and a clock that is bound by it would say nothing until the next poll.
+            let clock = limits.timeout.map(|timeout| tokio::task::unconstrained(tokio::time::sleep(timeout)));
             let timeout = async {
                 match clock {
                     Some(clock) => clock.await,
@@ -190,7 +191,7 @@ impl Sandbox {
         };
         let truncated = stdout.truncated || stderr.truncated;
         if touched || keep.is_some() {
-            clean_up(scratch, entries, keep, files).await?;
+            clean_up(scratch, entries, keep, files, limits.scratch_bytes).await?;
         } else {
             scratch.give_back();
         }
@@ -364,17 +365,21 @@ async fn clean_up(
     entries: u64,
     keep: Option<std::path::PathBuf>,
     placed: Vec<InputFile>,
+    bytes: u64,
 ) -> Result<(), RunError> {
     if keep.is_none() && entries <= REMOVED_IN_PLACE {
         return Ok(());
     }
     let work = tokio::task::spawn_blocking(move || match keep {
-        Some(target) => scratch.keep(&target, &placed).map_err(|error| RunError::Keep { target, error }),
+        Some(target) => scratch.keep(&target, &placed, bytes).map_err(|error| RunError::Keep { target, error }),
         None => Ok(0),
     });
     let left_out = work.await.map_err(|error| RunError::Scratch(std::io::Error::other(error)))??;
     if left_out > 0 {
-        tracing::warn!(left_out, "links and special files are not kept");
+        tracing::warn!(
+            left_out,
+            "not everything was kept: links, special files, names too long, and more bytes than the limit on disk are left out"
+        );
     }
     Ok(())
 }

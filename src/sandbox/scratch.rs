@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -64,10 +64,14 @@ struct Root {
     /// file systems wait for the disk. The guest never sees the name that a directory has here.
     idle: Mutex<Vec<PathBuf>>,
     made: AtomicU64,
+    process: u32,
 }
 
 const PREFIX: &str = "ampoule-";
 const ALIVE: &str = "alive";
+
+/// Deeper folders are not kept: what holds them has a path of its own, and the two together must not be too long.
+const LONGEST_PATH: usize = 2048;
 
 /// Idle directories that are kept.
 const KEPT: usize = 64;
@@ -76,11 +80,25 @@ impl ScratchRoot {
     /// Makes a folder inside `parent`, after removing those that dead processes left there.
     pub fn new(parent: &Path) -> io::Result<ScratchRoot> {
         sweep(parent);
-        let path = parent.join(format!("{PREFIX}{:016x}", rand::random::<u64>()));
-        create_private_dir(&path)?;
-        let alive = File::create_new(path.join(ALIVE))?;
-        alive.try_lock().map_err(io::Error::from)?;
-        Ok(ScratchRoot(Arc::new(Root { path, _alive: alive, idle: Mutex::default(), made: AtomicU64::new(0) })))
+        loop {
+            let path = parent.join(format!("{PREFIX}{:016x}", rand::random::<u64>()));
+            create_private_dir(&path)?;
+            let alive = match File::create_new(path.join(ALIVE)) {
+                Ok(alive) => alive,
+                // Another process took it for a dead one's, before it could be locked: once more.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            if alive.try_lock().is_ok() && path.join(ALIVE).exists() {
+                let (idle, made, process) = (Mutex::default(), AtomicU64::new(0), std::process::id());
+                return Ok(ScratchRoot(Arc::new(Root { path, _alive: alive, idle, made, process })));
+            }
+        }
+    }
+
+    /// Whether this is the process that made it, and not a copy of that one (`fork`).
+    pub fn is_of_this_process(&self) -> bool {
+        self.0.process == std::process::id()
     }
 
     /// An empty directory for a call, which the guest sees under a name that no call had before.
@@ -116,7 +134,9 @@ impl Root {
 
 impl Drop for Root {
     fn drop(&mut self) {
-        remove_tree(&self.path);
+        if self.process == std::process::id() {
+            remove_tree(&self.path);
+        }
     }
 }
 
@@ -176,9 +196,10 @@ impl Scratch {
 
     /// Copies the files and folders that the guest left to `target`, which is made if it is missing. Files that were
     /// placed and that the guest did not change are the caller's own and are left out, and so are their folders. Links
-    /// and whatever else is no regular file are left out; their number is returned. An existing file is not
-    /// overwritten.
-    pub fn keep(&self, target: &Path, placed: &[InputFile]) -> io::Result<u64> {
+    /// and whatever else is no regular file are left out, and so is what cannot be read (a path may be too long) or is
+    /// more than `bytes` in all: a file that has many names is copied for each, holes and all. The number of what was
+    /// left out is returned. An existing file is not overwritten.
+    pub fn keep(&self, target: &Path, placed: &[InputFile], mut bytes: u64) -> io::Result<u64> {
         fs::create_dir_all(target)?;
         let given: HashMap<&Path, &InputFile> = placed.iter().map(|file| (Path::new(&file.path), file)).collect();
         let given_folders: HashSet<&Path> = given.keys().flat_map(|path| path.ancestors().skip(1)).collect();
@@ -187,12 +208,20 @@ impl Scratch {
         let mut left_out = 0;
         let mut folders = VecDeque::from([PathBuf::from(".")]);
         while let Some(folder) = folders.pop_front() {
-            for entry in from.read_dir(&folder)? {
+            let Ok(entries) = from.read_dir(&folder) else {
+                left_out += 1;
+                continue;
+            };
+            for entry in entries {
                 let entry = entry?;
                 let path = folder.join(entry.file_name());
                 let kind = entry.file_type()?;
                 let name = path.strip_prefix(".").unwrap_or(&path);
                 if kind.is_dir() {
+                    if path.as_os_str().len() > LONGEST_PATH {
+                        left_out += 1;
+                        continue;
+                    }
                     if !given_folders.contains(name) {
                         to.create_dir_all(&path)?;
                     }
@@ -201,13 +230,22 @@ impl Scratch {
                     if given.get(name).is_some_and(|file| is_unchanged(&from, &path, &file.content)) {
                         continue;
                     }
+                    let Ok(source) = from.open(&path) else {
+                        left_out += 1;
+                        continue;
+                    };
+                    let length = source.metadata()?.len();
+                    if length > bytes {
+                        left_out += 1;
+                        continue;
+                    }
+                    bytes -= length;
                     to.create_dir_all(&folder)?;
-                    let mut source = from.open(&path)?;
                     let mut target =
                         to.open_with(&path, OpenOptions::new().write(true).create_new(true)).map_err(|error| {
                             io::Error::new(error.kind(), format!("{}: {error}", target.join(&path).display()))
                         })?;
-                    io::copy(&mut source, &mut target)?;
+                    io::copy(&mut source.take(length), &mut target)?;
                 } else {
                     left_out += 1;
                 }
@@ -353,7 +391,7 @@ mod tests {
         fs::create_dir(scratch.path().join("d")).unwrap();
         fs::write(scratch.path().join("d/f"), "kept").unwrap();
         let target = parent.path().join("target");
-        assert_eq!(scratch.keep(&target, &[]).unwrap(), 1);
+        assert_eq!(scratch.keep(&target, &[], u64::MAX).unwrap(), 1);
         assert_eq!(fs::read(target.join("d/f")).unwrap(), b"kept");
         assert!(!target.join("link").exists());
         drop(scratch);
@@ -366,7 +404,7 @@ mod tests {
         let scratch = root.scratch().unwrap();
         fs::write(scratch.path().join("f"), "new").unwrap();
         fs::write(parent.path().join("f"), "old").unwrap();
-        assert!(scratch.keep(parent.path(), &[]).unwrap_err().to_string().contains('f'));
+        assert!(scratch.keep(parent.path(), &[], u64::MAX).unwrap_err().to_string().contains('f'));
         assert_eq!(fs::read(parent.path().join("f")).unwrap(), b"old");
     }
 
@@ -382,12 +420,41 @@ mod tests {
         fs::write(scratch.path().join("d/changed"), "GIVEN").unwrap();
         fs::create_dir_all(scratch.path().join("f/empty")).unwrap();
         let target = parent.path().join("target");
-        scratch.keep(&target, &placed).unwrap();
+        scratch.keep(&target, &placed, u64::MAX).unwrap();
         assert_eq!(fs::read(target.join("d/changed")).unwrap(), b"GIVEN");
         assert!(target.join("f/empty").is_dir());
         for left_out in ["m.py", "d/same", "e"] {
             assert!(!target.join(left_out).exists(), "{left_out}");
         }
+    }
+
+    #[test]
+    fn no_more_bytes_are_kept_than_the_limit_however_many_names_a_file_has() {
+        let (parent, root) = root();
+        let scratch = root.scratch().unwrap();
+        fs::write(scratch.path().join("0"), [0; 1000]).unwrap();
+        for name in 1..10 {
+            fs::hard_link(scratch.path().join("0"), scratch.path().join(name.to_string())).unwrap();
+        }
+        let target = parent.path().join("target");
+        assert_eq!(scratch.keep(&target, &[], 2999).unwrap(), 8);
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn many_that_start_at_once_do_not_sweep_each_other() {
+        let parent = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let root = ScratchRoot::new(parent.path()).unwrap();
+                        root.scratch().unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[cfg(unix)]
