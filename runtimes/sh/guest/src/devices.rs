@@ -1,0 +1,71 @@
+//! The files in `/dev` that are no files.
+
+use std::path::Path;
+
+use bashkit::{FileType, Metadata};
+
+use crate::input;
+
+/// How much of an endless device one read returns. Readers that want another amount are in `commands`.
+const ENDLESS_BYTES: usize = 1 << 20;
+
+/// A device.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Device {
+    Null,
+    Zero,
+    Random,
+    /// The script of a call whose input is streamed.
+    Script,
+}
+
+/// The folder of the devices.
+pub const FOLDER: &str = "/dev";
+
+/// The devices that a listing shows.
+pub const NAMES: [&str; 4] = ["null", "random", "urandom", "zero"];
+
+impl Device {
+    pub fn at(path: &Path) -> Option<Device> {
+        Some(match path.to_str()? {
+            "/dev/null" => Device::Null,
+            "/dev/zero" => Device::Zero,
+            "/dev/random" | "/dev/urandom" => Device::Random,
+            input::SCRIPT => Device::Script,
+            _ => return None,
+        })
+    }
+
+    pub fn read(self) -> Vec<u8> {
+        match self {
+            Device::Null => Vec::new(),
+            Device::Zero => vec![0; ENDLESS_BYTES],
+            Device::Random => {
+                let mut bytes = vec![0; 8192];
+                self.fill(&mut bytes);
+                bytes
+            }
+            Device::Script => input::kept_script(),
+        }
+    }
+
+    /// Fills a buffer and returns how much of it.
+    pub fn fill(self, buffer: &mut [u8]) -> usize {
+        match self {
+            Device::Zero => buffer.fill(0),
+            Device::Random => {
+                if getrandom::fill(buffer).is_err() {
+                    return 0;
+                }
+            }
+            Device::Null | Device::Script => return 0,
+        }
+        buffer.len()
+    }
+
+    pub fn metadata(self) -> Metadata {
+        // There is no type for devices: what is neither file nor directory comes nearest.
+        let file_type = if self == Device::Script { FileType::File } else { FileType::Fifo };
+        Metadata { file_type, size: 0, mode: 0o666, ..Metadata::default() }
+    }
+}
