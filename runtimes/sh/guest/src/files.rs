@@ -33,7 +33,6 @@ fn plain(error: io::Error) -> bashkit::Error {
         (ErrorKind::NotADirectory, _) => (ErrorKind::NotADirectory, "not a directory"),
         (ErrorKind::PermissionDenied, _) => (ErrorKind::PermissionDenied, "Permission denied"),
         (ErrorKind::StorageFull, _) => (ErrorKind::StorageFull, "No space left on device"),
-        (ErrorKind::FilesystemLoop, _) => (ErrorKind::FilesystemLoop, "Too many levels of symbolic links"),
         _ => return error.into(),
     };
     io::Error::new(kind, text).into()
