@@ -4,8 +4,6 @@ use std::path::Path;
 
 use bashkit::{FileType, Metadata};
 
-use crate::input;
-
 /// How much of an endless device one read returns. Readers that want another amount are in `commands`.
 const ENDLESS_BYTES: usize = 1 << 20;
 
@@ -15,8 +13,6 @@ pub enum Device {
     Null,
     Zero,
     Random,
-    /// The script of a call whose input is streamed.
-    Script,
 }
 
 /// The folder of the devices.
@@ -31,7 +27,6 @@ impl Device {
             "/dev/null" => Device::Null,
             "/dev/zero" => Device::Zero,
             "/dev/random" | "/dev/urandom" => Device::Random,
-            input::SCRIPT => Device::Script,
             _ => return None,
         })
     }
@@ -45,7 +40,6 @@ impl Device {
                 self.fill(&mut bytes);
                 bytes
             }
-            Device::Script => input::kept_script(),
         }
     }
 
@@ -58,14 +52,13 @@ impl Device {
                     return 0;
                 }
             }
-            Device::Null | Device::Script => return 0,
+            Device::Null => return 0,
         }
         buffer.len()
     }
 
-    pub fn metadata(self) -> Metadata {
+    pub fn metadata() -> Metadata {
         // There is no type for devices: what is neither file nor directory comes nearest.
-        let file_type = if self == Device::Script { FileType::File } else { FileType::Fifo };
-        Metadata { file_type, size: 0, mode: 0o666, ..Metadata::default() }
+        Metadata { file_type: FileType::Fifo, size: 0, mode: 0o666, ..Metadata::default() }
     }
 }

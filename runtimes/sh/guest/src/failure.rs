@@ -26,7 +26,9 @@ impl Failure {
             return Failure { message: report.trim_end().to_owned() };
         }
         let message = match error {
-            Error::ResourceLimit(LimitExceeded::AstTooDeep(..)) => "syntax error: nested too deeply".to_owned(),
+            Error::ResourceLimit(LimitExceeded::MaxFunctionDepth(depth)) => {
+                format!("functions call each other more than {depth} deep")
+            }
             error => error.to_string(),
         };
         Failure { message: format!("{name}: {message}") }
@@ -38,6 +40,12 @@ impl Failure {
         streams::write_stderr(format!("{prefix}{}\n", self.message).as_bytes());
         CANNOT_GO_ON
     }
+}
+
+/// Says that there is no memory left, with none, and ends the shell.
+pub fn end_without_memory() -> ! {
+    streams::write_stderr(b"sh: out of memory\n");
+    std::process::exit(CANNOT_GO_ON);
 }
 
 /// A panic says one line and ends the shell: its text is for nobody who runs scripts.

@@ -68,8 +68,8 @@ impl Files {
     }
 
     fn look(&self, path: &Path) -> Result<Metadata> {
-        if let Some(device) = Device::at(path) {
-            return Ok(device.metadata());
+        if Device::at(path).is_some() {
+            return Ok(Device::metadata());
         }
         match fs::symlink_metadata(path) {
             Ok(metadata) => Ok(self.metadata(path, &metadata)),

@@ -2,14 +2,17 @@
 //!
 //! The interpreter takes its input as a text or from a pipe. Input that is there as a whole when the script starts, and
 //! is small, is handed over as a text. All other input becomes the first stage of a pipeline whose last stage is the
-//! script itself.
+//! script itself. There, the interpreter hands all input to a command or a function that it does not know not to read,
+//! so a script that names nothing that reads is given none.
 #![allow(unsafe_code, reason = "Rust's library cannot ask whether a stream is ready")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::time::Duration;
 
-use bashkit::{Command, CommandContext, CommandStatus, Result, async_trait};
+use bashkit::{
+    Builtin, BuiltinContext, Command, CommandContext, CommandStatus, ExecResult, Result, async_trait,
+};
 
 /// The most input that is looked at before the script starts.
 const SMALL_BYTES: usize = 64 << 10;
@@ -17,19 +20,27 @@ const SMALL_BYTES: usize = 64 << 10;
 /// How long a script may wait for something else until input is looked at again.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Runs the kept script with standard input as it comes, in the shell itself.
-pub const STREAMING: &str = "shopt -s lastpipe; ampoule:input | . /dev/ampoule-script";
-
 /// The name of the command that passes standard input on.
 pub const COMMAND: &str = "ampoule:input";
 
-/// The file that holds the script, to those who know its name.
-pub const SCRIPT: &str = "/dev/ampoule-script";
+/// The name of the command that says that the script has ended, with its status.
+pub const END: &str = "ampoule:end";
+
+/// The words without which a script does not read its input.
+const READERS: &[&str] = &[
+    "awk", "base32", "base64", "basenc", "bash", "bc", "bzip2", "cat", "cksum", "cmp", "column", "comm", "csplit", "cut",
+    "dd", "diff", "egrep", "expand", "fgrep", "fmt", "fold", "grep", "gunzip", "gzip", "head", "hexdump", "iconv", "jq",
+    "join", "less", "mapfile", "md5sum", "more", "nl", "numfmt", "od", "parallel", "paste", "patch", "pr", "python",
+    "python3", "read", "readarray", "rev", "rg", "sed", "sh", "sha1sum", "sha224sum", "sha256sum", "sha384sum",
+    "sha512sum", "shuf", "sort", "split", "stdin", "strings", "sum", "tac", "tail", "tar", "tee", "tr", "tsort",
+    "unexpand", "uniq", "wc", "xargs", "xxd", "yq", "zcat",
+];
 
 thread_local! {
     /// What was read before the script started.
     static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    static KEPT: RefCell<String> = const { RefCell::new(String::new()) };
+    /// Whether the script has ended, and nobody waits for input.
+    static ENDED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What there is of standard input when a script starts.
@@ -53,14 +64,14 @@ pub fn look() -> Stdin {
     Stdin::Streamed
 }
 
-/// Puts a script where [`STREAMING`] finds it.
-pub fn keep_script(source: String) {
-    KEPT.set(source);
+/// Whether a script may read its input, as far as its words say.
+pub fn is_read_by(source: &str) -> bool {
+    source.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| READERS.binary_search(&word).is_ok())
 }
 
-/// The text that [`SCRIPT`] holds.
-pub fn kept_script() -> Vec<u8> {
-    KEPT.with_borrow(|source| source.clone().into_bytes())
+/// The script with standard input as it comes: the lines are where they were.
+pub fn streaming(source: &str) -> String {
+    format!("{COMMAND} | {{ ( {source}\n); {END} $? </dev/null; }}")
 }
 
 fn read_some(into: &mut Vec<u8>) -> usize {
@@ -81,6 +92,9 @@ impl Command for PassInput {
             // Ends with an error when the script does, which is how this command ends as well.
             ctx.stdout.write_all(&chunk).await?;
             while !is_ready() {
+                if ENDED.get() {
+                    return Ok(CommandStatus::success());
+                }
                 tokio::time::sleep(PAUSE).await;
             }
             chunk.clear();
@@ -88,6 +102,18 @@ impl Command for PassInput {
                 return Ok(CommandStatus::success());
             }
         }
+    }
+}
+
+/// Notes that the script has ended.
+pub struct End;
+
+#[async_trait]
+impl Builtin for End {
+    async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
+        ENDED.set(true);
+        let exit_code = ctx.args.first().and_then(|status| status.parse().ok()).unwrap_or_default();
+        Ok(ExecResult { exit_code, ..ExecResult::default() })
     }
 }
 

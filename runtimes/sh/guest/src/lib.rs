@@ -13,6 +13,7 @@ mod files;
 mod input;
 mod limits;
 mod links;
+mod memory;
 mod modes;
 mod reactor;
 mod request;

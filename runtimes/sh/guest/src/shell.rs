@@ -15,6 +15,9 @@ use crate::{commands, directory, limits, streams};
 const USER: &str = "user";
 const HOST: &str = "localhost";
 
+/// Each script begins with this, on its first line: the interpreter forgets what `set` did before.
+const MODE: &str = "set -o posix; ";
+
 /// The shell that calls start from.
 pub struct Shell {
     bash: Bash,
@@ -60,11 +63,11 @@ impl Shell {
         }
         let options = ExecOptions::new().arg0(name.clone()).positional(args);
         match input::look() {
-            Stdin::Whole(bytes) => self.execute(&name, &source, options.stdin(bytes)),
-            Stdin::Streamed => {
-                input::keep_script(source);
-                self.execute(&name, input::STREAMING, options)
+            Stdin::Whole(bytes) => self.execute(&name, &format!("{MODE}{source}"), options.stdin(bytes)),
+            Stdin::Streamed if !input::is_read_by(&source) => {
+                self.execute(&name, &format!("{MODE}{source}"), options.stdin(""))
             }
+            Stdin::Streamed => self.execute(&name, &format!("{MODE}{}", input::streaming(&source)), options),
         }
     }
 
@@ -89,12 +92,20 @@ impl Shell {
                 std::future::ready(Ok(()))
             })
             .stderr_fn(|bytes| {
-                streams::write_stderr(&bytes);
+                streams::write_stderr(&without_mode(bytes));
                 std::future::ready(Ok(()))
             });
         match self.executor.block_on(execution.into_future()) {
             Ok(result) => result.exit_code & 0xff,
             Err(error) => Failure::of(&error, name, source).report(name),
         }
+    }
+}
+
+/// A message without the words that we put before the script's first line, where it quotes that.
+fn without_mode(message: Vec<u8>) -> Vec<u8> {
+    match message.windows(MODE.len()).position(|part| part == MODE.as_bytes()) {
+        Some(at) if at > 0 && message[at - 1] == b'`' => [&message[..at], &message[at + MODE.len()..]].concat(),
+        _ => message,
     }
 }

@@ -2,6 +2,7 @@
 //! pass on what comes as it comes, and leave stopping to the host.
 
 mod cat;
+mod echo;
 mod head;
 mod options;
 mod seq;
@@ -18,6 +19,7 @@ use crate::input;
 /// Registers them.
 pub fn add_to(builder: BashBuilder) -> BashBuilder {
     builder
+        .builtin("echo", Box::new(echo::Echo))
         .command("cat", cat::Cat)
         .command("head", head::Head)
         .command("seq", seq::Seq)
@@ -26,6 +28,7 @@ pub fn add_to(builder: BashBuilder) -> BashBuilder {
         .command("wc", wc::Wc)
         .command("yes", yes::Yes)
         .command(input::COMMAND, input::PassInput)
+        .builtin(input::END, Box::new(input::End))
 }
 
 /// Writes a message of the command to standard error.

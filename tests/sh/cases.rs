@@ -1,21 +1,14 @@
-//! The shell as a user knows it: each case in `cases/sh.toml`, run through the library, beside what is expected and
-//! beside what the host's `dash` makes of it.
-//!
-//! Needs the shell's module, built in `runtimes/sh/guest`: `AMPOULE_SH_WASM` is its path. Without it there is nothing
-//! to test, and the tests say so.
+//! What scripts do, beside what is expected and what the host's `dash` makes of them.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 
-use ampoule::{
-    Call, CancellationToken, Catalog, Home, InstallFrom, Installer, Limits, Outcome, Recipe, Status, Stdin,
-    WasmExecutor,
-};
+use ampoule::{Call, Outcome, Status, Stdin, WasmExecutor};
 use serde::Deserialize;
+
+use crate::shell::{SHELL, run};
 
 #[derive(Deserialize)]
 struct Cases {
@@ -39,32 +32,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    toml::from_str::<Cases>(include_str!("cases/sh.toml")).unwrap().case
-}
-
-/// The shell, installed from a folder; none where its module is not there.
-static SHELL: LazyLock<Option<WasmExecutor>> = LazyLock::new(|| {
-    let Some(module) = std::env::var_os("AMPOULE_SH_WASM") else {
-        eprintln!("skipped: AMPOULE_SH_WASM does not name the shell's module");
-        return None;
-    };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sh");
-    fs::create_dir_all(folder.join("source")).unwrap();
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtimes/sh");
-    for file in ["runtime.toml", "warm.sh"] {
-        fs::copy(sources.join(file), folder.join("source").join(file)).unwrap();
-    }
-    fs::copy(PathBuf::from(module), folder.join("source/ampoule_sh.wasm")).unwrap();
-    let home = Home::at(folder.join("home"));
-    let catalog = Catalog::built_in().with(Recipe::from_folder(&folder.join("source")).unwrap()).unwrap();
-    Installer::new(home.clone(), catalog).install("sh", &InstallFrom::Manifest, &mut |_| {}).unwrap();
-    let mut limits = Limits::default();
-    limits.fuel = None;
-    Some(WasmExecutor::builder(home).allow("sh", "sh").limits(limits).build().unwrap())
-});
-
-async fn run(shell: &WasmExecutor, call: Call) -> Outcome {
-    shell.call("sh", call, &CancellationToken::new()).await.unwrap()
+    toml::from_str::<Cases>(include_str!("../cases/sh.toml")).unwrap().case
 }
 
 async fn run_case(shell: &WasmExecutor, case: &Case) -> Outcome {
