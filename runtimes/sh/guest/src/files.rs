@@ -14,7 +14,8 @@ use crate::modes::Modes;
 const NOT_CAPABLE: i32 = 76;
 
 /// The folders above the host's directories. The host shows what is in them, not them.
-const ABOVE: [(&str, &[&str]); 3] = [("/", &["dev", "scratch", "tmp"]), ("/scratch", &[]), (devices::FOLDER, &devices::NAMES)];
+const ABOVE: [(&str, &[&str]); 3] =
+    [("/", &["dev", "scratch", "tmp"]), ("/scratch", &[]), (devices::FOLDER, &devices::NAMES)];
 
 /// The file system over WASI's directories.
 #[derive(Default)]

@@ -33,7 +33,9 @@ pub unsafe extern "C" fn turn(pointer: *const u8, length: usize) -> i32 {
             Shell::new()
         });
         match text {
-            [b'{', ..] => Request::parse(text).map_or_else(|failure| failure.report("sh"), |request| shell.run(request)),
+            [b'{', ..] => {
+                Request::parse(text).map_or_else(|failure| failure.report("sh"), |request| shell.run(request))
+            }
             _ => match std::str::from_utf8(text) {
                 Ok(text) => shell.prepare(text),
                 Err(_) => Failure::usage("the warm-up is not UTF-8").report("sh"),

@@ -97,7 +97,7 @@ impl Shell {
             });
         match self.executor.block_on(execution.into_future()) {
             Ok(result) => result.exit_code & 0xff,
-            Err(error) => Failure::of(&error, name, source).report(name),
+            Err(error) => Failure::of(&error, name, source.strip_prefix(MODE).unwrap_or(source)).report(name),
         }
     }
 }

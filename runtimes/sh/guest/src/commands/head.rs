@@ -65,8 +65,7 @@ impl Command for Head {
             let mut source = match Source::open(&ctx, operand).await {
                 Ok(source) => source,
                 Err(reason) => {
-                    status =
-                        complain(&ctx, &format!("cannot open '{operand}' for reading: {reason}")).await?;
+                    status = complain(&ctx, &format!("cannot open '{operand}' for reading: {reason}")).await?;
                     continue;
                 }
             };
