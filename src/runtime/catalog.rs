@@ -158,7 +158,15 @@ impl Catalog {
                 ("seal.py", include_bytes!("../../runtimes/python/seal.py")),
             ],
         );
-        Catalog { recipes: [python].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
+        let sh = Recipe::built_in(
+            include_str!("../../runtimes/sh/runtime.toml"),
+            &[
+                ("warm.sh", include_bytes!("../../runtimes/sh/warm.sh")),
+                // Built from `runtimes/sh/guest` by this crate's build script.
+                ("ampoule_sh.wasm", include_bytes!(concat!(env!("OUT_DIR"), "/ampoule_sh.wasm"))),
+            ],
+        );
+        Catalog { recipes: [python, sh].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
     }
 
     /// The same catalog with one more runtime. Its name, images and extensions must be its own.

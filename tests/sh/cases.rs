@@ -54,7 +54,7 @@ fn difference(case: &Case, outcome: &Outcome) -> Option<String> {
 
 #[tokio::test]
 async fn scripts_do_what_dash_does() {
-    let Some(shell) = &*SHELL else { return };
+    let shell = &SHELL;
     let cases = cases();
     assert!(cases.len() >= 150);
     let mut wrong = Vec::new();
@@ -101,7 +101,7 @@ fn dash(case: &Case) -> Option<(String, i32)> {
 
 #[tokio::test]
 async fn the_share_of_cases_that_agree_with_the_host_s_dash_is_high() {
-    let Some(shell) = &*SHELL else { return };
+    let shell = &SHELL;
     let mut groups = BTreeMap::<String, (usize, usize)>::new();
     for case in cases() {
         let Some((stdout, exit)) = dash(&case) else {

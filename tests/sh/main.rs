@@ -1,7 +1,6 @@
 //! The shell as a user knows it: what scripts do, and what bounds those that do too much.
 //!
-//! Needs the shell's module, built in `runtimes/sh/guest`: `AMPOULE_SH_WASM` is its path. Without it there is nothing
-//! to test, and the tests say so.
+//! Needs the runtime: `ampoule runtime install sh`.
 
 mod bounds;
 mod cases;
