@@ -142,7 +142,7 @@ fn is_source(path: &Path, extensions: &[String]) -> bool {
 }
 
 /// Whether `name` stands in the text as a word of its own.
-fn mentions(text: &str, name: &str) -> bool {
+pub fn mentions(text: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, found)| {
         let before = text[..at].chars().next_back();

@@ -30,6 +30,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run a script
+    #[command(after_help = exit::HELP)]
     Run(run::Run),
     /// Measure calls of a script, each in a fresh store, beside a native command
     Bench(bench::Bench),

@@ -5,25 +5,26 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use ampoule::{InputFile, Installer};
+use ampoule::{ImageSpec, InputFile, Installer, Recipe};
 use anyhow::{Context, ensure};
 use clap::Args;
 
-use super::files::Files;
+use super::files::{Files, mentions};
 
 /// Which script, and what runs it.
 #[derive(Args)]
 pub struct Script {
-    /// The runtime image [default: by the script's extension; python for -e and -]
+    /// The runtime image, such as python or python-data [default: by the script's extension and what it mentions; python
+    /// for -e and -]
     #[arg(long, short, value_name = "NAME")]
     pub runtime: Option<String>,
     /// Code to run instead of a file
     #[arg(short = 'e', long = "eval", value_name = "CODE", conflicts_with = "script", allow_hyphen_values = true)]
     eval: Option<String>,
-    /// Leave the source files beside the script, which it is given where it or they mention them, out of its directory
+    /// Do not copy modules that lie beside the script and that it mentions
     #[arg(long)]
     isolated: bool,
-    /// Copy a file, or a folder with all that is in it, into the script's directory
+    /// Copy a file, or a folder with all that is in it, into the script's directory; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     given: Vec<PathBuf>,
     /// The script's file, or - for standard input
@@ -65,20 +66,23 @@ impl Script {
             }
             (None, None) => catalog.by_image(DEFAULT_RUNTIME)?,
         };
-        let image = self.runtime.clone().unwrap_or_else(|| recipe.manifest.name.clone());
+        let image = |source: &str| match &self.runtime {
+            Some(image) => image.clone(),
+            None => image_for(recipe, source),
+        };
         let path = self.path().map(Path::to_owned);
         let mut files = Files::default();
         for path in &self.given {
             files.give(path)?;
         }
-        let prepared = |name, source, files: Files, took_stdin| Prepared {
-            image,
+        let prepared = |name, source: String, files: Files, took_stdin| Prepared {
+            image: image(&source),
             name,
             source,
             files: files.into_inner(),
             took_stdin,
         };
-        Ok(match (self.eval, path) {
+        Ok(match (self.eval.clone(), path) {
             (Some(code), _) => prepared(None, code, files, false),
             (None, None) => prepared(None, text("standard input", &mut std::io::stdin().lock())?, files, true),
             (None, Some(path)) => {
@@ -89,10 +93,20 @@ impl Script {
                 if !self.isolated {
                     files.give_mentioned(&path, &source, &recipe.manifest.extensions)?;
                 }
-                prepared(Some(shown), source, files, false)
+                // Its name alone: where it lies on the host is not the script's to know.
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+                prepared(name, source, files, false)
             }
         })
     }
+}
+
+/// The image that holds what the script mentions, else the runtime's own.
+fn image_for(recipe: &Recipe, source: &str) -> String {
+    let fits = |image: &&ImageSpec| image.words.iter().any(|word| mentions(source, word));
+    let manifest = &recipe.manifest;
+    let found = manifest.images.iter().find(|(_, image)| fits(image));
+    found.map_or(&manifest.name, |(name, _)| name).clone()
 }
 
 fn text(what: &str, from: &mut dyn Read) -> anyhow::Result<String> {

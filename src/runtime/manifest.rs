@@ -117,6 +117,9 @@ pub struct ImageSpec {
     /// the module starts with it.
     #[serde(default)]
     pub warm_up: Vec<String>,
+    /// Words that make a script run on this image when nobody chose one: modules that only this image holds.
+    #[serde(default)]
+    pub words: Vec<String>,
 }
 
 /// A manifest that cannot be used.
