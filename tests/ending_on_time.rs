@@ -290,8 +290,8 @@ fn a_script_that_keeps_asking_for_what_is_ready_is_stopped_at_its_timeout() {
         is_prompt("polling", async || {
             let mut call = Call::new("import select\nwhile True: select.select([0], [1], [], 10)");
             // With readers of its output, each poll uses the task's budget.
-            let (stdout, _stdout) = ampoule::Sink::channel(4);
-            let (stderr, _stderr) = ampoule::Sink::channel(4);
+            let (stdout, _stdout) = Sink::channel(4);
+            let (stderr, _stderr) = Sink::channel(4);
             (call.stdout, call.stderr) = (Some(stdout), Some(stderr));
             call.limits.timeout = Some(TIMEOUT);
             let start = Instant::now();
