@@ -103,10 +103,20 @@ fn a_script_comes_from_a_file_or_from_standard_input_or_from_the_command_line() 
     let place = Place::new();
     let code = "import sys; print(sys.argv, __name__)";
     place.write("folder/script.py", code);
-    place.run(["folder/script.py"]).prints("['folder/script.py'] __main__\n");
+    // Where it lies on the host is not the script's to know.
+    place.run(["folder/script.py"]).prints("['script.py'] __main__\n");
     place.run(["-e", code]).prints("['script.py'] __main__\n");
     let typed = Running::start(place.script(["-"]).stdin(Stdio::piped())).end_with(code.as_bytes());
     Ran::of(typed).prints("['script.py'] __main__\n");
+}
+
+#[test]
+fn a_script_runs_on_the_image_that_holds_what_it_mentions_unless_one_is_chosen() {
+    let place = Place::new();
+    // Only that image has them imported.
+    let code = "import sys; print('pandas' in sys.modules)  # pandas";
+    place.run(["-e", code]).prints("True\n");
+    place.run(["-r", "python", "-e", code]).prints("False\n");
 }
 
 #[test]
@@ -478,6 +488,6 @@ fn the_home_is_the_option_s_before_the_environment_s() {
     place.end(command.args(["--home", "two"])).prints(&path("two"));
     let list = place.end(&mut place.ampoule(["runtime", "list", "--home", "two"]));
     assert!(list.stdout.contains("missing"), "{list:?}");
-    place.end(&mut place.ampoule(["runtime", "verify", "--home", "two"])).prints("python: missing\n");
+    place.end(&mut place.ampoule(["runtime", "verify", "--home", "two"])).prints("python: missing\nsh: missing\n");
     assert!(!place.path("two").exists(), "looking makes no home");
 }
