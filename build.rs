@@ -1,7 +1,6 @@
 //! Provides the module of the runtime `sh`, which is ours: prebuilt where there is one, else built from its sources.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,13 +61,12 @@ fn out_dir() -> PathBuf {
     env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_else(|| stop("OUT_DIR is not set: this is for cargo to run"))
 }
 
-/// The host's target folder: the one that is marked as such above `OUT_DIR`.
+/// The host's target folder: the outermost that is marked as a cache above `OUT_DIR`. A build for another target has a
+/// marked folder of its own inside it.
 fn target_dir() -> PathBuf {
     let out_dir = out_dir();
-    let marked = out_dir.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
-    marked
-        .or_else(|| out_dir.ancestors().find(|folder| folder.file_name() == Some(OsStr::new("target"))))
-        .map_or_else(|| out_dir.clone(), Path::to_owned)
+    let marked = out_dir.ancestors().filter(|folder| folder.join("CACHEDIR.TAG").is_file()).last();
+    marked.map_or_else(|| out_dir.clone(), Path::to_owned)
 }
 
 fn stop(problem: &str) -> ! {
