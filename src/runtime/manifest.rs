@@ -117,7 +117,7 @@ pub struct ImageSpec {
     /// the module starts with it.
     #[serde(default)]
     pub warm_up: Vec<String>,
-    /// Words that make a script run on this image when nobody chose one: modules that only this image holds.
+    /// Words that make a script run on this image when nobody chose one: modules that it holds, or that import those.
     #[serde(default)]
     pub words: Vec<String>,
 }
