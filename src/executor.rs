@@ -71,6 +71,9 @@ pub enum ExecuteError {
     /// The engine failed, for want of address space or memory.
     #[error("the sandbox failed: {0:#}")]
     Engine(wasmtime::Error),
+    /// What failed in an executor of yours.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl From<RunError> for ExecuteError {

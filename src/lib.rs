@@ -20,8 +20,11 @@
 //!
 //! The parts, from the top: an [`Installer`] puts a runtime of the [`Catalog`] into a [`Home`]; a [`WasmExecutor`]
 //! loads it and makes [`Call`]s under [`Limits`]; an [`Outcome`] says how the script ended. [`ScriptExecutor`] is the
-//! seam for hosts that may run their scripts elsewhere too.
+//! seam for hosts that may run their scripts elsewhere too, and with the feature `contract` there is a suite that holds
+//! any of them to its claims.
 
+#[cfg(feature = "contract")]
+pub mod contract;
 mod executor;
 mod install;
 mod limits;
@@ -30,6 +33,8 @@ mod runtime;
 mod sandbox;
 mod script;
 
+/// What an implementation of [`ScriptExecutor`] is marked with; of the crate `async-trait`.
+pub use async_trait::async_trait;
 pub use executor::{BuildError, ExecuteError, ScriptExecutor, WasmExecutor, WasmExecutorBuilder};
 pub use install::{ArchiveError, FetchError, From as InstallFrom, InstallError, Installer, State, Step};
 pub use limits::{Limits, LimitsError};

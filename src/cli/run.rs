@@ -22,6 +22,9 @@ pub struct Run {
     /// Set a variable; nothing of the host's environment is passed on
     #[arg(long, value_name = "NAME=VALUE", value_parser = units::variable)]
     env: Vec<(String, String)>,
+    /// Say which skill the script belongs to: sets TRACON_SKILL_NAME, and TRACON_SKILL_TEMP to its directory
+    #[arg(long, value_name = "NAME")]
+    skill: Option<String>,
     /// Take standard input from a file
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -87,6 +90,7 @@ impl Run {
         let mut call = Call::new(prepared.source).arguments(self.arguments);
         call.name = prepared.name;
         call.environment = self.env;
+        call.skill = self.skill;
         call.files = prepared.files;
         call.limits = limits;
         call.keep = self.keep;

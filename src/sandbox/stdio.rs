@@ -10,6 +10,8 @@ use wasmtime_wasi::cli::{IsTerminal, StdinStream, StdoutStream};
 use wasmtime_wasi::p2::pipe::{AsyncReadStream, MemoryInputPipe};
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
+use crate::script::whole_characters;
+
 /// A call's standard input.
 #[derive(Default)]
 #[non_exhaustive]
@@ -176,24 +178,6 @@ impl Captured {
         }
         Kept { bytes: std::mem::take(&mut self.bytes), written: self.written, truncated }
     }
-}
-
-/// The length of `bytes` without the beginning of a UTF-8 character whose end is missing. Bytes that are no UTF-8 at
-/// all are left alone.
-fn whole_characters(bytes: &[u8]) -> usize {
-    let tail = &bytes[bytes.len().saturating_sub(3)..];
-    for (back, byte) in tail.iter().rev().enumerate() {
-        let needed = match byte {
-            0x80..=0xBF => continue,
-            0xC2..=0xDF => 2,
-            0xE0..=0xEF => 3,
-            0xF0..=0xF4 => 4,
-            _ => 1,
-        };
-        let there = back + 1;
-        return if there < needed { bytes.len() - there } else { bytes.len() };
-    }
-    bytes.len()
 }
 
 impl IsTerminal for Capture {
