@@ -36,7 +36,10 @@ mod script;
 /// What an implementation of [`ScriptExecutor`] is marked with; of the crate `async-trait`.
 pub use async_trait::async_trait;
 pub use executor::{BuildError, ExecuteError, ScriptExecutor, WasmExecutor, WasmExecutorBuilder};
-pub use install::{ArchiveError, FetchError, From as InstallFrom, InstallError, Installer, State, Step};
+pub use install::{
+    ArchiveError, CompileError, Compiler, CompilerProcess, FetchError, From as InstallFrom, InstallError, Installer,
+    Other, OwnImage, PROGRAM_BYTES, ProgramError, State, Step,
+};
 pub use limits::{Limits, LimitsError};
 pub use memory::Reset;
 pub use runtime::{

@@ -3,6 +3,7 @@
 The host runs these files one after the other, takes an image of the memory, and starts every
 call from it. A call is one `turn` whose text is a JSON object:
 {"name": str, "source": str, "args": [str], "env": {str: str}, "cwd": str}.
+Any other text is a user's own warm-up, after which the host takes another image.
 """
 
 import atexit
@@ -27,10 +28,10 @@ scan_request = json.JSONDecoder().scan_once
 
 def turn(source, environ):
     """What the host calls, in the place of the reactor's own: (exit status, session is over)."""
-    # No warm-up file begins with a brace, and every request does.
+    # No warm-up begins with a brace, and every request does.
     if source[:1] == b"{":
         return _run(source.decode()), False
-    return _turn(source, environ)
+    return _warm_up(source), False
 
 
 def run(request):

@@ -31,8 +31,7 @@ def hide_own_frames():
 
 
 def take_over_turn():
-    _reactor._run = run
-    _reactor._turn = types.FunctionType(_reactor.turn.__code__, _reactor.turn.__globals__)
+    _reactor._run, _reactor._warm_up = run, warm_up
     # The host holds the function itself, so it is the function's code that changes.
     _reactor.turn.__code__ = turn.__code__
     del sys.modules["_reactor"]
@@ -50,6 +49,30 @@ def rehearse(script):
     finish(loader, status)
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams
     sys.path[:] = path
+
+
+def warm_up(source):
+    """Run a user's own warm-up as the module `ampoule_image`, and return its exit status."""
+    del warnings.filters[0]  # compile_script()'s
+    warnings._filters_mutated()
+    module = types.ModuleType("ampoule_image")
+    module.__builtins__ = builtins
+    sys.modules[module.__name__] = module
+    os.chdir("/tmp")
+    sys.path.insert(0, "/tmp")
+    try:
+        exec(compile(source, "<warm-up>", "exec", dont_inherit=True), module.__dict__)
+    except BaseException as exc:
+        traceback.print_exception(exc.with_traceback(script_frames(exc.__traceback__)))
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    sys.path.remove("/tmp")
+    forget_warm_up()
+    gc.collect()
+    gc.freeze()
+    return 0
 
 
 def forget_warm_up():

@@ -13,8 +13,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit;
-use super::install::ensure as ensure_installed;
 use super::prepare::{Prepared, Script};
+use super::program::is_program;
 use super::run::LimitArgs;
 
 #[derive(Args)]
@@ -35,7 +35,7 @@ pub struct Bench {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Fail when the runtime is not installed, instead of installing it
+    /// Fail when the runtime is not installed or the program not compiled, instead of doing that
     #[arg(long)]
     no_install: bool,
 }
@@ -81,8 +81,7 @@ impl Bench {
         let limits = self.limits.limits();
         limits.check()?;
         let native = native_command(self.vs.as_deref(), self.script.path(), installer, &self.script)?;
-        let prepared = self.script.prepare(installer)?;
-        ensure_installed(installer, &prepared.image, !self.no_install)?;
+        let prepared = self.script.prepare(installer, !self.no_install)?;
         let executor = WasmExecutor::builder(installer.home().clone()).allow("script", &prepared.image).build()?;
 
         let calls = Calls { executor, prepared, limits };
@@ -185,8 +184,11 @@ fn native_command(
         return Ok((!words.is_empty()).then_some(words));
     }
     let Some(path) = path else { return Ok(None) };
+    if script.runtime.is_none() && is_program(path)? {
+        return Ok(None);
+    }
     let recipe = match &script.runtime {
-        Some(image) => installer.catalog().by_image(image)?,
+        Some(image) => installer.recipe(image)?,
         None => installer.catalog().by_extension(path)?,
     };
     let words = recipe.manifest.native_command.clone();

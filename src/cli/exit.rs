@@ -39,6 +39,11 @@ Exit codes of `run`: the script's own, or
 #[error("the runtime `{0}` is not installed, and --no-install was given: run `ampoule runtime install {0}`")]
 pub struct NotInstalled(pub String);
 
+/// Not compiled, and the user said not to.
+#[derive(Debug, thiserror::Error)]
+#[error("the program `{0}` is not compiled yet, and --no-install was given: run `ampoule compile {0}`")]
+pub struct NotCompiled(pub String);
+
 /// The exit code for a command that failed.
 pub fn code_of(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
@@ -56,7 +61,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         };
         let no_runtime =
             matches!(catalog, Some(CatalogError::NoSuchRuntime { .. } | CatalogError::NoSuchExtension { .. }));
-        if no_runtime || cause.is::<NotInstalled>() {
+        if no_runtime || cause.is::<NotInstalled>() || cause.is::<NotCompiled>() {
             return NO_RUNTIME;
         }
         if cause.is::<LimitsError>() {

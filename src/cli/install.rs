@@ -34,12 +34,12 @@ pub fn ensure(installer: &Installer, image: &str, may_install: bool) -> anyhow::
 
 /// The step that is being shown.
 #[derive(Default)]
-struct Shown {
+pub struct Shown {
     bar: Option<(ProgressBar, String)>,
 }
 
 impl Shown {
-    fn step(&mut self, step: &Step) {
+    pub fn step(&mut self, step: &Step) {
         self.end(true);
         let text = match step {
             Step::Waiting => "waiting for another install of it".to_owned(),
@@ -59,7 +59,7 @@ impl Shown {
         self.bar = Some((bar, text));
     }
 
-    fn end(&mut self, done: bool) {
+    pub fn end(&mut self, done: bool) {
         if let Some((bar, text)) = self.bar.take() {
             let elapsed = bar.elapsed().as_secs();
             let visible = !bar.is_hidden();

@@ -3,8 +3,10 @@
 mod bench;
 pub mod exit;
 mod files;
+mod image;
 mod install;
 mod prepare;
+mod program;
 mod run;
 mod runtime;
 mod units;
@@ -13,7 +15,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use ampoule::{Catalog, Home, Installer};
+use ampoule::{Catalog, CompilerProcess, Home, Installer};
 use clap::{Parser, Subcommand};
 
 /// Run untrusted scripts, sealed inside WebAssembly.
@@ -34,9 +36,17 @@ enum Command {
     Run(run::Run),
     /// Measure calls of a script, each in a fresh store, beside a native command
     Bench(bench::Bench),
-    /// Install, list, verify and remove runtimes
+    /// Compile a WASI program ahead of its first run, and print the name it is then known by
+    Compile(program::Compile),
+    /// Read a module from standard input and write its code to standard output
+    #[command(name = program::COMPILE_MODULE, hide = true)]
+    CompileModule,
+    /// Add, install, list, verify and remove runtimes
     #[command(subcommand)]
     Runtime(runtime::Runtime),
+    /// Make and keep images of your own: a runtime with your imports and data already there
+    #[command(subcommand)]
+    Image(image::Image),
 }
 
 /// Says something on standard error. Whoever reads it may have gone away: then nobody is to be told.
@@ -49,10 +59,13 @@ impl Cli {
     pub fn run(self) -> u8 {
         let filter = tracing_subscriber::EnvFilter::try_from_env("AMPOULE_LOG").unwrap_or_else(|_| "warn".into());
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().init();
-        let result = self.installer().and_then(|installer| match self.command {
+        let result = self.installer().and_then(|mut installer| match self.command {
             Command::Run(run) => run.run(&installer),
             Command::Bench(bench) => bench.run(&installer),
-            Command::Runtime(runtime) => runtime.run(&installer),
+            Command::Compile(compile) => compile.run(&installer),
+            Command::CompileModule => Ok(CompilerProcess::serve().map(|()| exit::OK)?),
+            Command::Runtime(runtime) => runtime.run(&mut installer),
+            Command::Image(image) => image.run(&mut installer),
         });
         result.unwrap_or_else(|error| {
             let code = exit::code_of(&error);
@@ -69,6 +82,7 @@ impl Cli {
             Some(home) if !home.as_os_str().is_empty() => Home::at(std::path::absolute(home)?),
             _ => Home::from_env()?,
         };
-        Ok(Installer::new(home, Catalog::built_in()))
+        let catalog = Catalog::of(&home);
+        Ok(Installer::new(home, catalog))
     }
 }

@@ -1,4 +1,4 @@
-//! From a path on the command line to a script, its runtime and the files beside it.
+//! From a path on the command line to a script or program, what runs it, and the files beside it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,13 +10,15 @@ use anyhow::{Context, ensure};
 use clap::Args;
 
 use super::files::{Files, mentions};
+use super::install::ensure as ensure_installed;
+use super::program;
 
 /// Which script, and what runs it.
 #[derive(Args)]
 pub struct Script {
     /// The runtime image, such as python or python-data [default: by the script's extension and what it mentions; python
     /// for -e and -]
-    #[arg(long, short, value_name = "NAME")]
+    #[arg(long, short, visible_alias = "image", value_name = "NAME")]
     pub runtime: Option<String>,
     /// Code to run instead of a file
     #[arg(short = 'e', long = "eval", value_name = "CODE", conflicts_with = "script", allow_hyphen_values = true)]
@@ -27,15 +29,16 @@ pub struct Script {
     /// Copy a file, or a folder with all that is in it, into the script's directory; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     given: Vec<PathBuf>,
-    /// The script's file, or - for standard input
+    /// The script's file, a WASI program (.wasm), or - for standard input
     #[arg(required_unless_present = "eval")]
     script: Option<PathBuf>,
 }
 
-/// A script that was read.
+/// A script or program that was read, with what runs it ready.
 pub struct Prepared {
     pub image: String,
     pub name: Option<String>,
+    /// The script's text. A program has none.
     pub source: String,
     pub files: Vec<InputFile>,
     /// Standard input was the script.
@@ -54,11 +57,28 @@ impl Script {
         self.script.as_deref().filter(|path| *path != OsStr::new("-"))
     }
 
-    /// Reads the script and finds its runtime.
-    pub fn prepare(self, installer: &Installer) -> anyhow::Result<Prepared> {
+    /// Reads the script, finds its runtime, and installs that unless it is there or `may_install` is false.
+    pub fn prepare(self, installer: &Installer, may_install: bool) -> anyhow::Result<Prepared> {
+        let prepared = match self.path() {
+            Some(path) if self.runtime.is_none() && program::is_program(path)? => {
+                let mut files = Files::default();
+                for given in &self.given {
+                    files.give(given)?;
+                }
+                let image = program::ready(installer, path, may_install)?;
+                let (source, files) = (String::new(), files.into_inner());
+                return Ok(Prepared { image, name: file_name(path), source, files, took_stdin: false });
+            }
+            _ => self.script(installer)?,
+        };
+        ensure_installed(installer, &prepared.image, may_install)?;
+        Ok(prepared)
+    }
+
+    fn script(self, installer: &Installer) -> anyhow::Result<Prepared> {
         let catalog = installer.catalog();
         let recipe = match (&self.runtime, self.path()) {
-            (Some(image), _) => catalog.by_image(image)?,
+            (Some(image), _) => installer.recipe(image)?,
             (None, Some(path)) => {
                 // What is missing has no extension worth talking about.
                 fs::metadata(path).with_context(|| format!("the script `{}`", path.display()))?;
@@ -93,12 +113,15 @@ impl Script {
                 if !self.isolated {
                     files.give_mentioned(&path, &source, &recipe.manifest.extensions)?;
                 }
-                // Its name alone: where it lies on the host is not the script's to know.
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-                prepared(name, source, files, false)
+                prepared(file_name(&path), source, files, false)
             }
         })
     }
+}
+
+/// A file's name alone: where it lies on the host is not the script's to know.
+fn file_name(path: &Path) -> Option<String> {
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 /// The image that holds what the script mentions, else the runtime's own.

@@ -9,7 +9,6 @@ use ampoule::{Call, CancellationToken, ExecuteError, Installer, Limits, Outcome,
 use anyhow::Context;
 use clap::Args;
 
-use super::install::ensure;
 use super::prepare::Script;
 use super::{exit, say, units};
 
@@ -34,7 +33,7 @@ pub struct Run {
     /// Print one JSON object with the outcome instead of the output
     #[arg(long)]
     json: bool,
-    /// Fail when the runtime is not installed, instead of installing it
+    /// Fail when the runtime is not installed or the program not compiled, instead of doing that
     #[arg(long)]
     no_install: bool,
     /// The script's arguments
@@ -82,8 +81,7 @@ impl Run {
     pub fn run(self, installer: &Installer) -> anyhow::Result<u8> {
         let limits = self.limits.limits();
         limits.check()?;
-        let prepared = self.script.prepare(installer)?;
-        ensure(installer, &prepared.image, !self.no_install)?;
+        let prepared = self.script.prepare(installer, !self.no_install)?;
         let executor =
             WasmExecutor::builder(installer.home().clone()).allow("script", &prepared.image).keep_idle(1).build()?;
 

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use indicatif::HumanBytes;
 use serde_json::json;
 
-use super::install::install;
+use super::install::{Shown, install};
 use super::{exit, say};
 
 #[derive(Subcommand)]
@@ -22,6 +22,11 @@ pub enum Runtime {
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
     },
+    /// Add a runtime of your own to the catalog, and install it
+    Add {
+        /// Its runtime.toml, or the folder that holds it
+        path: PathBuf,
+    },
     /// List the runtimes and their state
     List {
         /// Print JSON
@@ -33,7 +38,7 @@ pub enum Runtime {
         /// One runtime [default: all that are installed]
         name: Option<String>,
     },
-    /// Remove an installed runtime
+    /// Remove an installed runtime or a compiled program; one that you added leaves the catalog, too
     Remove {
         /// The runtime
         name: String,
@@ -43,8 +48,14 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    pub fn run(self, installer: &Installer) -> anyhow::Result<u8> {
+    pub fn run(self, installer: &mut Installer) -> anyhow::Result<u8> {
         match self {
+            Runtime::Add { path } => {
+                let mut progress = Shown::default();
+                let added = installer.add(&path, &mut |step| progress.step(&step));
+                progress.end(added.is_ok());
+                say(format_args!("the runtime `{}` is added and ready", added?));
+            }
             Runtime::Install { name, from } => {
                 let from = from.map_or(InstallFrom::Manifest, InstallFrom::File);
                 install(installer, &name, &from)?;
@@ -52,7 +63,10 @@ impl Runtime {
                 say(format_args!("the runtime `{name}` is ready ({})", HumanBytes(bytes)));
             }
             Runtime::List { json } => list(installer, json)?,
-            Runtime::Verify { name } => verify(installer, name)?,
+            Runtime::Verify { name } => {
+                let names = name.map_or_else(|| installed(installer), |name| Ok(vec![name]))?;
+                verify(installer, &names)?;
+            }
             Runtime::Remove { name } => {
                 if !installer.remove(&name)? {
                     bail!("the runtime `{name}` is not installed");
@@ -64,7 +78,7 @@ impl Runtime {
     }
 }
 
-fn word(state: &State) -> &'static str {
+pub fn word(state: &State) -> &'static str {
     match state {
         State::Missing => "missing",
         State::Ready => "ready",
@@ -86,6 +100,19 @@ fn list(installer: &Installer, as_json: bool) -> anyhow::Result<()> {
             "state": word(&installer.state(&manifest.name)?),
             "bytes": installer.installed_bytes(&manifest.name)?,
             "description": manifest.description,
+            "digest": installer.digest(&manifest.name)?,
+        }));
+    }
+    for program in installer.others().into_iter().filter(|other| other.made_from.is_none()) {
+        rows.push(json!({
+            "name": program.name,
+            "version": "-",
+            "extensions": [],
+            "images": [program.name],
+            "state": word(&installer.state(&program.name)?),
+            "bytes": program.bytes,
+            "description": "a WASI program that was compiled",
+            "digest": installer.digest(&program.name)?,
         }));
     }
     if as_json {
@@ -95,39 +122,51 @@ fn list(installer: &Installer, as_json: bool) -> anyhow::Result<()> {
     for row in rows {
         let words = |key: &str| {
             let words = row[key].as_array().into_iter().flatten().filter_map(|word| word.as_str());
-            words.collect::<Vec<_>>().join(",")
+            match words.collect::<Vec<_>>().as_slice() {
+                [] => "-".to_owned(),
+                words => words.join(","),
+            }
         };
         let size = row["bytes"].as_u64().map_or("-".to_owned(), |bytes| HumanBytes(bytes).to_string());
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         let (name, version, state) = (text("name"), text("version"), text("state"));
         writeln!(
             io::stdout(),
-            "{name} {version}  {state}  {size}  .{}  images: {}",
+            "{name} {version}  {state}  {size}  extensions: {}  images: {}  digest: {:.16}",
             words("extensions"),
-            words("images")
+            words("images"),
+            text("digest")
         )?;
         writeln!(io::stdout(), "    {}", text("description"))?;
     }
     Ok(())
 }
 
-fn verify(installer: &Installer, name: Option<String>) -> anyhow::Result<()> {
-    let named = name.is_some();
-    let names = match name {
-        Some(name) => vec![name],
-        None => installer.catalog().recipes().map(|recipe| recipe.manifest.name.clone()).collect(),
-    };
+/// Looks at each file of these, and fails when one is not as it was installed.
+pub fn verify(installer: &Installer, names: &[String]) -> anyhow::Result<()> {
     let mut bad = 0;
     for name in names {
-        let state = installer.verify(&name)?;
+        let state = installer.verify(name)?;
         writeln!(io::stdout(), "{name}: {}", word(&state))?;
         if let State::Damaged(error) = &state {
-            writeln!(io::stdout(), "    {error}; run `ampoule runtime install {name}` to make it anew")?;
+            writeln!(io::stdout(), "    {error}; make it anew")?;
         }
-        bad += usize::from(!matches!(state, State::Ready) && (named || !matches!(state, State::Missing)));
+        bad += usize::from(!matches!(state, State::Ready));
     }
     if bad > 0 {
-        bail!("{bad} of the runtimes cannot be used as they are");
+        bail!("{bad} of {} cannot be used as they are", names.len());
     }
     Ok(())
+}
+
+/// The runtimes that are installed, and the programs that are compiled.
+fn installed(installer: &Installer) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for recipe in installer.catalog().recipes() {
+        if !matches!(installer.state(&recipe.manifest.name)?, State::Missing) {
+            names.push(recipe.manifest.name.clone());
+        }
+    }
+    names.extend(installer.others().into_iter().filter(|other| other.made_from.is_none()).map(|other| other.name));
+    Ok(names)
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -62,9 +63,14 @@ const LARGEST: u64 = 1 << 30;
 
 /// The files of a source.
 pub(super) enum Files {
-    Zip { origin: String, path: PathBuf },
+    Zip {
+        origin: String,
+        path: PathBuf,
+    },
     Folder(PathBuf),
     BuiltIn(&'static [(&'static str, &'static [u8])]),
+    /// One module, whatever it is called.
+    Program(Arc<[u8]>),
 }
 
 impl Files {
@@ -92,6 +98,7 @@ impl Files {
                 let origin = folder.join(path);
                 fs::read(&origin).map_err(|error| ArchiveError::Read { origin: origin.display().to_string(), error })?
             }
+            Files::Program(module) => module.to_vec(),
             Files::BuiltIn(files) => {
                 let found = files.iter().find(|(name, _)| *name == path);
                 let missing = || ArchiveError::Missing { origin: "this program".to_owned(), member: path.to_owned() };

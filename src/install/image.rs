@@ -22,26 +22,31 @@ const BASE: &str = "base";
 
 /// Makes the images of one module.
 pub(super) struct Maker<'a> {
-    home: &'a Home,
-    split: &'a Split,
-    partial: &'a Path,
+    pub home: &'a Home,
+    /// A folder for what is not finished.
+    pub partial: &'a Path,
+    /// What a warm-up may use.
+    pub limits: &'a Limits,
+    /// The exported names of the module's mutable globals.
+    pub globals: &'a [String],
 }
 
-/// What a warm-up may use: more than a call, but not without end.
-fn warm_up_limits() -> Limits {
+/// What the warm-up of a runtime may use: more than a call, but not without end.
+pub(super) fn warm_up_limits() -> Limits {
     Limits { timeout: Some(Duration::from_secs(600)), fuel: None, memory_bytes: 2 << 30, ..Limits::default() }
 }
 
-impl<'a> Maker<'a> {
-    pub fn new(home: &'a Home, split: &'a Split, partial: &'a Path) -> Maker<'a> {
-        Maker { home, split, partial }
-    }
+/// What the start function of somebody's program may use, which runs once, before its first call.
+pub(super) fn start_limits() -> Limits {
+    Limits { timeout: Some(Duration::from_secs(5)), memory_bytes: 2 << 30, ..Limits::default() }
+}
 
+impl Maker<'_> {
     /// The memory as the data segments make it, and after the start function if there is one.
-    pub fn base(&self, record: &Record) -> Result<ImageRecord, InstallError> {
+    pub fn base(&self, split: &Split, record: &Record) -> Result<ImageRecord, InstallError> {
         let memory = self.store(|file| {
-            file.set_len(self.split.memory_bytes)?;
-            for (offset, data) in &self.split.data {
+            file.set_len(split.memory_bytes)?;
+            for (offset, data) in &split.data {
                 file.seek(SeekFrom::Start(*offset))?;
                 file.write_all(data)?;
             }
@@ -49,41 +54,32 @@ impl<'a> Maker<'a> {
         })?;
         // The code still sets the globals to their first values: there is nothing to restore.
         let base = ImageRecord { memory, globals: Vec::new(), buffer: None, directory_names: Vec::new() };
-        if !self.split.has_start {
+        if !split.has_start {
             return Ok(base);
         }
-        self.refuse_warm_up(BASE)?;
-        self.run(record, BASE, &base, WarmUp::start())
+        refuse_warm_up(split, BASE)?;
+        self.run(record, BASE, &base, &WarmUp::start())
     }
 
     /// The image after `_initialize` and the warm-up texts, for a runtime that has any.
     pub fn warm(
         &self,
+        split: &Split,
         record: &Record,
         name: &str,
         base: &ImageRecord,
         texts: &[String],
     ) -> Result<ImageRecord, InstallError> {
-        if record.driver == DriverRecord::Command {
+        if record.driver != DriverRecord::Turn {
             if texts.is_empty() {
                 self.sandbox(record, name, base)?;
                 return Ok(base.clone());
             }
-            let problem = "a runtime with the driver `command` has no warm-up".to_owned();
+            let problem = "a runtime of WASI commands has no warm-up".to_owned();
             return Err(InstallError::WarmUp { image: name.to_owned(), problem });
         }
-        self.refuse_warm_up(name)?;
-        self.run(record, name, base, WarmUp::turns(texts))
-    }
-
-    fn refuse_warm_up(&self, image: &str) -> Result<(), InstallError> {
-        match self.split.no_warm_image {
-            None => Ok(()),
-            Some(reason) => {
-                let problem = format!("the module {reason}, which an image cannot hold");
-                Err(InstallError::WarmUp { image: image.to_owned(), problem })
-            }
-        }
+        refuse_warm_up(split, name)?;
+        self.run(record, name, base, &WarmUp::turns(texts))
     }
 
     /// Loads what was made so far, as a call would: a module that cannot be linked is refused here.
@@ -97,20 +93,20 @@ impl<'a> Maker<'a> {
         Sandbox::new(program).map_err(|error| failed(format!("{error:#}")))
     }
 
-    /// Runs a guest on `from` and takes its memory and globals afterwards.
-    fn run(
+    /// Runs a guest on `from`, an image of the record's runtime, and takes its memory and globals afterwards.
+    pub fn run(
         &self,
         record: &Record,
         name: &str,
         from: &ImageRecord,
-        warm_up: WarmUp<'_>,
+        warm_up: &WarmUp<'_>,
     ) -> Result<ImageRecord, InstallError> {
         let failed = |problem: String| InstallError::WarmUp { image: name.to_owned(), problem };
         let sandbox = self.sandbox(record, name, from)?;
         let scratch = ScratchRoot::new(self.partial).map_err(|error| failed(error.to_string()))?;
         let ticker = Ticker::start(vec![sandbox.program.engine.weak()]).map_err(|error| failed(error.to_string()))?;
         let _ticking = ticker.running();
-        let warmed = wait_for(sandbox.warm(&warm_up, &self.split.globals, &warm_up_limits(), &scratch));
+        let warmed = wait_for(sandbox.warm(warm_up, self.globals, self.limits, &scratch));
         let Warmed { memory, globals, buffer, directory_names } = warmed.map_err(failed)?;
         let memory = self.store(|file| write_sparse(file, &memory))?;
         Ok(ImageRecord { memory, globals, buffer, directory_names })
@@ -128,6 +124,16 @@ impl<'a> Maker<'a> {
         let place = self.home.image(&digest::of_file(&partial).map_err(io(&partial))?);
         std::fs::rename(&partial, &place).map_err(io(&place))?;
         FileRecord::of(self.home, &place).map_err(io(&place))
+    }
+}
+
+fn refuse_warm_up(split: &Split, image: &str) -> Result<(), InstallError> {
+    match split.no_warm_image {
+        None => Ok(()),
+        Some(reason) => {
+            let problem = format!("the module {reason}, which an image cannot hold");
+            Err(InstallError::WarmUp { image: image.to_owned(), problem })
+        }
     }
 }
 

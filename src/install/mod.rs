@@ -3,24 +3,33 @@
 //! The record is written last and in one piece: until then nothing is installed, and an install that was killed leaves
 //! only files that the next one replaces or sweeps.
 
+mod added;
 mod archive;
+mod compile;
+mod error;
 mod fetch;
 mod image;
+mod own_image;
+mod pipeline;
+mod program;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub use archive::ArchiveError;
+pub use compile::{CompileError, Compiler, CompilerProcess};
+pub use error::InstallError;
 pub use fetch::FetchError;
+pub use own_image::OwnImage;
+pub use program::{PROGRAM_BYTES, ProgramError};
 
-use crate::runtime::record::{FileRecord, Record, Thoroughness, write_atomically};
-use crate::runtime::split::{Split, split};
-use crate::runtime::{
-    Beside, Catalog, CatalogError, Home, HomeError, HomeLock, Manifest, Recipe, RecordError, Source, SplitError,
-};
-use crate::runtime::{digest, engine};
+use crate::Limits;
+use crate::runtime::engine;
+use crate::runtime::record::{Record, Thoroughness};
+use crate::runtime::{Catalog, Home, HomeLock, Recipe, RecordError, is_plain_name};
+use pipeline::Install;
 
 /// What an install is doing, for whoever shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,54 +69,23 @@ pub enum From {
     File(PathBuf),
 }
 
-/// Why a runtime was not installed. What was installed before is as it was.
-#[derive(Debug, thiserror::Error)]
+/// Something installed that the catalog does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum InstallError {
-    /// The name is unknown or the recipe is damaged.
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    /// The home cannot be used.
-    #[error(transparent)]
-    Home(#[from] HomeError),
-    /// The package could not be fetched or is the wrong one.
-    #[error(transparent)]
-    Fetch(#[from] FetchError),
-    /// The package does not hold what the manifest wants from it.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// The module cannot be used.
-    #[error("the module `{module}`: {error}")]
-    Module {
-        /// The module's path in the source.
-        module: String,
-        /// Why not.
-        error: SplitError,
-    },
-    /// The compiler or the engine failed.
-    #[error("the runtime `{name}` could not be compiled: {error:#}")]
-    Engine {
-        /// Which runtime.
-        name: String,
-        /// Why.
-        error: wasmtime::Error,
-    },
-    /// A warm-up failed.
-    #[error("the image `{image}` could not be made: {problem}")]
-    WarmUp {
-        /// Which image.
-        image: String,
-        /// What happened, with what the warm-up wrote.
-        problem: String,
-    },
-    /// A file could not be written: the disk is full, say.
-    #[error("`{}`: {error}", path.display())]
-    Io {
-        /// Which file or folder.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+pub struct Other {
+    /// Its image's name.
+    pub name: String,
+    /// For an image of the user's own: the image that it was made from. None for a WASI program.
+    pub made_from: Option<String>,
+    /// The bytes that it takes, code that it shares with others included.
+    pub bytes: u64,
+}
+
+/// What has an image of some name.
+enum Known<'a> {
+    Recipe(&'a Recipe),
+    /// A program, or an image of the user's own.
+    Record(Box<Record>),
 }
 
 /// Installs, checks and removes the runtimes of a home.
@@ -147,20 +125,72 @@ impl Installer {
         &self.catalog
     }
 
+    /// What the runtime of the image `image` is made of; for an image of the user's own, the runtime it was made from.
+    pub fn recipe(&self, image: &str) -> Result<&Recipe, InstallError> {
+        match self.known(image)? {
+            Known::Recipe(recipe) => Ok(recipe),
+            Known::Record(record) => match &record.made_from {
+                Some(from) => self.recipe(from),
+                // A program: no script runs on it.
+                None => Ok(self.catalog.by_image(image)?),
+            },
+        }
+    }
+
     /// How the runtime with the image `image` is, by a look at lengths and times.
     pub fn state(&self, image: &str) -> Result<State, InstallError> {
-        self.look(self.catalog.by_image(image)?, Thoroughness::Quick)
+        self.look_at(image, Thoroughness::Quick)
     }
 
     /// How the runtime with the image `image` is, by the digest of every file.
     pub fn verify(&self, image: &str) -> Result<State, InstallError> {
-        self.look(self.catalog.by_image(image)?, Thoroughness::Full)
+        self.look_at(image, Thoroughness::Full)
     }
 
     /// The bytes that the installed runtime takes, if it is installed.
     pub fn installed_bytes(&self, image: &str) -> Result<Option<u64>, InstallError> {
-        let recipe = self.catalog.by_image(image)?;
-        Ok(Record::read(&self.home, &recipe.manifest.name).ok().flatten().map(|record| record.bytes()))
+        let record = match self.known(image)? {
+            Known::Recipe(recipe) => Record::read(&self.home, &recipe.manifest.name).ok().flatten(),
+            Known::Record(record) => Some(*record),
+        };
+        Ok(record.map(|record| record.bytes()))
+    }
+
+    /// The SHA-256 of what decides what the runtime with the image `image` is: its manifest, its warm-up files and, where
+    /// the manifest does not name it by a digest, its module.
+    pub fn digest(&self, image: &str) -> Result<String, InstallError> {
+        Ok(match self.known(image)? {
+            Known::Recipe(recipe) => recipe.digest()?,
+            Known::Record(record) => record.recipe,
+        })
+    }
+
+    /// What is installed without being in the catalog, in the order of names.
+    pub fn others(&self) -> Vec<Other> {
+        let (records, _) = Record::all(&self.home);
+        let others = records.into_iter().filter(|record| self.catalog.by_image(&record.name).is_err());
+        others.map(|record| Other { bytes: record.bytes(), name: record.name, made_from: record.made_from }).collect()
+    }
+
+    fn known(&self, image: &str) -> Result<Known<'_>, InstallError> {
+        let unknown = match self.catalog.by_image(image) {
+            Ok(recipe) => return Ok(Known::Recipe(recipe)),
+            Err(error) => error,
+        };
+        match Record::read(&self.home, image) {
+            Ok(Some(record)) => Ok(Known::Record(Box::new(record))),
+            _ => Err(unknown.into()),
+        }
+    }
+
+    fn look_at(&self, image: &str, thoroughly: Thoroughness) -> Result<State, InstallError> {
+        match self.known(image)? {
+            Known::Recipe(recipe) => self.look(recipe, thoroughly),
+            Known::Record(record) => {
+                self.home.check()?;
+                self.check(&record, thoroughly)
+            }
+        }
     }
 
     fn look(&self, recipe: &Recipe, thoroughly: Thoroughness) -> Result<State, InstallError> {
@@ -168,13 +198,18 @@ impl Installer {
             return Ok(State::Missing);
         }
         self.home.check()?;
-        let record = match Record::read(&self.home, &recipe.manifest.name) {
-            Ok(None) => return Ok(State::Missing),
-            Ok(Some(record)) => record,
-            Err(error) => return Ok(State::Damaged(error)),
-        };
-        let engine = engine::compiler().map_err(|error| self.engine_error(recipe, error))?;
-        if record.recipe != recipe.digest()? || record.check_engine(&engine::fingerprint(&engine)).is_err() {
+        match Record::read(&self.home, &recipe.manifest.name) {
+            Ok(None) => Ok(State::Missing),
+            Ok(Some(record)) if record.recipe != recipe.digest()? => Ok(State::Outdated),
+            Ok(Some(record)) => self.check(&record, thoroughly),
+            Err(error) => Ok(State::Damaged(error)),
+        }
+    }
+
+    fn check(&self, record: &Record, thoroughly: Thoroughness) -> Result<State, InstallError> {
+        let name = &record.name;
+        let engine = engine::compiler().map_err(|error| InstallError::Engine { name: name.clone(), error })?;
+        if record.check_engine(&engine::fingerprint(&engine)).is_err() {
             return Ok(State::Outdated);
         }
         match record.check_files(&self.home, thoroughly) {
@@ -187,70 +222,126 @@ impl Installer {
     /// `progress` is told each step as it begins. After an error nothing has changed.
     pub fn install(&self, image: &str, from: &From, progress: &mut dyn FnMut(Step)) -> Result<(), InstallError> {
         let recipe = self.catalog.by_image(image)?;
+        self.install_recipe(recipe, from, &Compiler::InProcess, image::warm_up_limits(), progress)
+    }
+
+    /// Makes a WASI program ready, unless it is: its bytes are checked, compiled with `compiler`, and kept under their
+    /// digest. Returns the name of the image that runs it, to be put on an allow-list. Takes some seconds for a program
+    /// of some megabytes, without awaiting.
+    ///
+    /// Errors: [`InstallError::Program`] says what the file lacks; [`InstallError::Compile`] that the compiler was
+    /// stopped; nothing is kept of either.
+    pub fn program(
+        &self,
+        module: &[u8],
+        compiler: &Compiler,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<String, InstallError> {
+        let recipe = Recipe::program(module);
+        if !matches!(self.look(&recipe, Thoroughness::Quick)?, State::Ready) {
+            program::check(module).map_err(InstallError::Program)?;
+            self.install_recipe(&recipe, &From::Manifest, compiler, image::start_limits(), progress)?;
+        }
+        Ok(recipe.manifest.name)
+    }
+
+    /// The name of the image that runs this WASI program, if it is ready.
+    pub fn ready_program(&self, module: &[u8]) -> Result<Option<String>, InstallError> {
+        let recipe = Recipe::program(module);
+        let ready = matches!(self.look(&recipe, Thoroughness::Quick)?, State::Ready);
+        Ok(ready.then_some(recipe.manifest.name))
+    }
+
+    fn install_recipe(
+        &self,
+        recipe: &Recipe,
+        from: &From,
+        compiler: &Compiler,
+        limits: Limits,
+        progress: &mut dyn FnMut(Step),
+    ) -> Result<(), InstallError> {
         let name = &recipe.manifest.name;
         let lock = self.home.lock(name, || progress(Step::Waiting))?;
         // Another process may have done it while we waited.
         if matches!(self.look(recipe, Thoroughness::Full)?, State::Ready) {
             return Ok(());
         }
-        self.sweep_partial(name, &lock);
-        let partial = tempfile::Builder::new()
-            .prefix(&format!("{name}."))
-            .tempdir_in(self.home.partial())
-            .map_err(self.io(&self.home.partial()))?;
-        Install { installer: self, recipe, partial: partial.path(), progress }.run(from)?;
+        let partial = self.partial(name, &lock)?;
+        Install { installer: self, recipe, compiler, limits, partial: partial.path(), progress }.run(from)?;
         self.sweep_unused(&lock);
         Ok(())
     }
 
-    /// Removes the runtime with the image `image`, its other images included. Returns whether it was installed. Waits
-    /// for an install of the same runtime that is going on.
-    pub fn remove(&self, image: &str) -> Result<bool, InstallError> {
-        let name = &self.catalog.by_image(image)?.manifest.name;
-        let lock = self.home.lock(name, || {})?;
-        let folder = self.home.runtime(name);
-        let record = self.home.record(name);
+    /// Removes the runtime with the image `image`, its other images included, and takes it out of the catalog if the user
+    /// had added it. Returns whether there was anything to remove. Waits for an install of the same runtime that is
+    /// going on.
+    pub fn remove(&mut self, image: &str) -> Result<bool, InstallError> {
+        let name = match self.known(image) {
+            Ok(Known::Recipe(recipe)) => recipe.manifest.name.clone(),
+            Ok(Known::Record(record)) => record.name,
+            // Its manifest may be what is wrong with it.
+            Err(_) if is_plain_name(image) && self.home.added().join(image).exists() => image.to_owned(),
+            Err(error) => return Err(error),
+        };
+        let lock = self.home.lock(&name, || {})?;
+        let folder = self.home.runtime(&name);
+        let record = self.home.record(&name);
         let installed = record.exists();
-        for remove in [remove_file(&record), remove_dir(&folder)] {
+        for remove in [ignore_missing(fs::remove_file(&record)), ignore_missing(fs::remove_dir_all(&folder))] {
             remove.map_err(self.io(&folder))?;
         }
         self.sweep_unused(&lock);
-        Ok(installed)
+        drop(lock);
+        Ok(self.forget(&name)? || installed)
     }
 
-    /// What killed installs of this runtime left.
-    fn sweep_partial(&self, name: &str, _lock: &HomeLock) {
-        let Ok(entries) = fs::read_dir(self.home.partial()) else { return };
-        for entry in entries.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(&format!("{name}.")) {
+    /// Moves a runtime's files to their place, a folder of its own named after the recipe. Returns the folder's name.
+    fn place_folder(&self, name: &str, files: &Path, recipe: &str) -> Result<String, InstallError> {
+        let runtime = self.home.runtime(name);
+        fs::create_dir_all(&runtime).map_err(self.io(&runtime))?;
+        let folder = format!("{}-{:08x}", &recipe[..16], rand::random::<u32>());
+        let place = runtime.join(&folder);
+        fs::rename(files, &place).map_err(self.io(&place))?;
+        Ok(folder)
+    }
+
+    /// The folders of earlier installs. A process that still runs calls of one keeps its open files.
+    fn remove_other_folders(&self, name: &str, current: &str) {
+        for entry in fs::read_dir(self.home.runtime(name)).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.file_name() != *current {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
+    }
+
+    /// A folder for what is not finished, removed when it is dropped. What killed installs of this runtime left goes.
+    fn partial(&self, name: &str, _lock: &HomeLock) -> Result<tempfile::TempDir, InstallError> {
+        let prefix = format!("{name}.");
+        for entry in fs::read_dir(self.home.partial()).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(self.home.partial());
+        made.map_err(self.io(&self.home.partial()))
     }
 
     /// Code and images that no record names. A failure leaves them for the next time. Files younger than an hour are
     /// left alone: another runtime's install may have just written them.
     fn sweep_unused(&self, _lock: &HomeLock) {
         const YOUNG: std::time::Duration = std::time::Duration::from_secs(3600);
-        let mut used = BTreeSet::<PathBuf>::new();
-        let Ok(runtimes) = fs::read_dir(self.home.root().join("runtimes")) else { return };
-        for runtime in runtimes.flatten() {
-            let name = runtime.file_name();
-            match Record::read(&self.home, &name.to_string_lossy()) {
-                Ok(Some(record)) => {
-                    used.extend(record.cached().map(Path::to_owned));
-                }
-                Ok(None) => {}
-                // What a damaged record used cannot be known.
-                Err(_) => return,
-            }
+        let (records, damaged) = Record::all(&self.home);
+        // What a damaged record used cannot be known.
+        if !damaged.is_empty() {
+            return;
         }
+        let used: BTreeSet<&Path> = records.iter().flat_map(Record::cached).collect();
         for folder in ["code", "images"] {
             let Ok(files) = fs::read_dir(self.home.root().join(folder)) else { continue };
             for file in files.flatten() {
                 let old = file.metadata().and_then(|metadata| metadata.modified()).ok();
                 let old = old.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > YOUNG);
-                if old && !used.contains(&Path::new(folder).join(file.file_name())) {
+                if old && !used.contains(Path::new(folder).join(file.file_name()).as_path()) {
                     let _ = fs::remove_file(file.path());
                 }
             }
@@ -265,142 +356,6 @@ impl Installer {
     fn engine_error(&self, recipe: &Recipe, error: wasmtime::Error) -> InstallError {
         InstallError::Engine { name: recipe.manifest.name.clone(), error }
     }
-}
-
-/// One install.
-struct Install<'a> {
-    installer: &'a Installer,
-    recipe: &'a Recipe,
-    /// A folder for what is not finished, removed with the install.
-    partial: &'a Path,
-    progress: &'a mut dyn FnMut(Step),
-}
-
-impl Install<'_> {
-    fn run(&mut self, from: &From) -> Result<(), InstallError> {
-        let home = &self.installer.home;
-        let manifest = &self.recipe.manifest;
-        let source = self.source(from)?;
-        (self.progress)(Step::Extract);
-        let module = source.read(&manifest.module)?;
-        let folder = self.extract(&source)?;
-
-        let refused = |error| InstallError::Module { module: manifest.module.clone(), error };
-        let split = split(&module, &manifest.exports).map_err(refused)?;
-        drop(module);
-        let compiler = engine::compiler().map_err(|error| self.installer.engine_error(self.recipe, error))?;
-        let fingerprint = engine::fingerprint(&compiler);
-        let code = self.compile(&compiler, &fingerprint, &split)?;
-
-        let folder = self.place_folder(&folder)?;
-        let mut record = Record::new(manifest, self.recipe.digest()?, fingerprint, folder, code, BTreeMap::new());
-        self.images(&split, &mut record)?;
-        let earlier = Record::read(home, &manifest.name).ok().flatten();
-        record.write(home).map_err(self.installer.io(&home.record(&manifest.name)))?;
-        self.remove_other_folders(&record.folder);
-        for path in earlier.iter().flat_map(Record::cached).filter(|path| record.cached().all(|kept| kept != *path)) {
-            let _ = fs::remove_file(home.root().join(path));
-        }
-        Ok(())
-    }
-
-    fn source(&mut self, from: &From) -> Result<archive::Files, InstallError> {
-        match (&self.recipe.manifest.source, from) {
-            (Source::Wheel { sha256, .. }, From::File(path)) => {
-                fetch::verify(path, sha256)?;
-                Ok(archive::Files::zip(path)?)
-            }
-            (Source::Wheel { pypi, version, sha256, bytes }, From::Manifest) => {
-                let package = format!("{pypi} {version}");
-                (self.progress)(Step::Fetch { package, bytes: *bytes });
-                let wheel = fetch::wheel(pypi, version, self.partial)?;
-                fetch::verify(&wheel, sha256)?;
-                Ok(archive::Files::zip(&wheel)?)
-            }
-            (Source::Folder { folder }, _) => Ok(match self.recipe.beside() {
-                Beside::Folder(base) => archive::Files::folder(&base.join(folder)),
-                Beside::BuiltIn(files) => archive::Files::BuiltIn(files),
-            }),
-        }
-    }
-
-    /// The runtime's own files, in a folder of the partial install.
-    fn extract(&self, source: &archive::Files) -> Result<PathBuf, InstallError> {
-        let folder = self.partial.join("files");
-        fs::create_dir(&folder).map_err(self.installer.io(&folder))?;
-        for extract in &self.recipe.manifest.extract {
-            source.extract(extract, &folder)?;
-        }
-        for mount in &self.recipe.manifest.mounts {
-            let path = folder.join(&mount.folder);
-            fs::create_dir_all(&path).map_err(self.installer.io(&path))?;
-        }
-        Ok(folder)
-    }
-
-    fn compile(
-        &mut self,
-        compiler: &wasmtime::Engine,
-        fingerprint: &str,
-        split: &Split,
-    ) -> Result<FileRecord, InstallError> {
-        let home = &self.installer.home;
-        let path = home.code(&digest::of_bytes(&split.code), fingerprint);
-        // An earlier install may have compiled the same module for the same engine: another warm-up changes no code.
-        if let Ok(Some(earlier)) = Record::read(home, &self.recipe.manifest.name)
-            && earlier.code.path(home) == path
-            && earlier.code.check(home, Thoroughness::Full).is_ok()
-        {
-            return Ok(earlier.code);
-        }
-        (self.progress)(Step::Compile { bytes: split.code.len() as u64 });
-        let compiled =
-            compiler.precompile_module(&split.code).map_err(|error| self.installer.engine_error(self.recipe, error))?;
-        write_atomically(&path, |file| io::Write::write_all(file, &compiled)).map_err(self.installer.io(&path))?;
-        FileRecord::of(home, &path).map_err(self.installer.io(&path))
-    }
-
-    /// Moves the runtime's files to their place, a folder named after the recipe.
-    fn place_folder(&self, folder: &Path) -> Result<String, InstallError> {
-        let runtime = self.installer.home.runtime(&self.recipe.manifest.name);
-        fs::create_dir_all(&runtime).map_err(self.installer.io(&runtime))?;
-        let name = format!("{}-{:08x}", &self.recipe.digest()?[..16], rand::random::<u32>());
-        let place = runtime.join(&name);
-        fs::rename(folder, &place).map_err(self.installer.io(&place))?;
-        Ok(name)
-    }
-
-    fn images(&mut self, split: &Split, record: &mut Record) -> Result<(), InstallError> {
-        let manifest: &Manifest = &self.recipe.manifest;
-        let maker = image::Maker::new(&self.installer.home, split, self.partial);
-        let base = maker.base(record)?;
-        for name in manifest.image_names() {
-            (self.progress)(Step::Warm { image: name.to_owned() });
-            let spec = &manifest.images[name];
-            let texts = spec.warm_up.iter().map(|file| self.recipe.text(file)).collect::<Result<Vec<_>, _>>()?;
-            let image = maker.warm(record, name, &base, &texts)?;
-            record.images.insert(name.to_owned(), image);
-        }
-        Ok(())
-    }
-
-    /// The folders of earlier installs. A process that still runs calls of one keeps its open files.
-    fn remove_other_folders(&self, current: &str) {
-        let Ok(entries) = fs::read_dir(self.installer.home.runtime(&self.recipe.manifest.name)) else { return };
-        for entry in entries.flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.file_name() != *current {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-    }
-}
-
-fn remove_file(path: &Path) -> io::Result<()> {
-    ignore_missing(fs::remove_file(path))
-}
-
-fn remove_dir(path: &Path) -> io::Result<()> {
-    ignore_missing(fs::remove_dir_all(path))
 }
 
 fn ignore_missing(result: io::Result<()>) -> io::Result<()> {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{Manifest, ManifestError, digest};
+use super::{Home, Manifest, ManifestError, digest};
 
 /// A manifest and the files that lie beside it.
 #[derive(Debug, Clone)]
@@ -20,6 +21,7 @@ pub struct Recipe {
 enum Files {
     BuiltIn(&'static [BuiltInFile]),
     Folder(PathBuf),
+    Program(Arc<[u8]>),
 }
 
 /// A file's name and content.
@@ -31,6 +33,8 @@ pub(crate) enum Beside<'a> {
     BuiltIn(&'static [BuiltInFile]),
     /// In the manifest's folder.
     Folder(&'a Path),
+    /// There is but the module.
+    Program(&'a Arc<[u8]>),
 }
 
 /// A runtime that cannot be found or read.
@@ -88,6 +92,17 @@ impl Recipe {
         Ok(Recipe { manifest, text, files: Files::Folder(folder.to_owned()) })
     }
 
+    /// A WASI program as a runtime of its own, which has no name but its digest: `wasm-` and 32 digits.
+    pub(crate) fn program(module: &[u8]) -> Recipe {
+        let name = format!("wasm-{}", &digest::of_bytes(module)[..32]);
+        let text = format!(
+            "name = '{name}'\nversion = '-'\ndriver = 'program'\ndefault-script-name = 'program.wasm'\n\
+             module = 'program.wasm'\nsource.folder = '.'\n[images.{name}]\n"
+        );
+        let manifest = Manifest::parse("of a program", &text).expect("every digest makes a sound manifest");
+        Recipe { manifest, text, files: Files::Program(module.into()) }
+    }
+
     /// The text of a file beside the manifest.
     pub(crate) fn text(&self, name: &str) -> Result<String, CatalogError> {
         let failed = |error| CatalogError::File { path: name.into(), error };
@@ -102,6 +117,7 @@ impl Recipe {
                 let missing = || CatalogError::File { path: name.into(), error: io::ErrorKind::NotFound.into() };
                 found.map(|(_, content)| content.to_vec()).ok_or_else(missing)
             }
+            Files::Program(module) => Ok(module.to_vec()),
             Files::Folder(folder) => {
                 let path = folder.join(name);
                 fs::read(&path).map_err(|error| CatalogError::File { path, error })
@@ -114,6 +130,7 @@ impl Recipe {
         match &self.files {
             Files::BuiltIn(files) => Beside::BuiltIn(files),
             Files::Folder(folder) => Beside::Folder(folder),
+            Files::Program(module) => Beside::Program(module),
         }
     }
 
@@ -167,6 +184,24 @@ impl Catalog {
             ],
         );
         Catalog { recipes: [python, sh].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
+    }
+
+    /// The runtimes that come with this crate, and those that the user has added to `home`. One that cannot be read, or
+    /// that has something of a built-in one, is left out with a warning.
+    pub fn of(home: &Home) -> Catalog {
+        let mut catalog = Catalog::built_in();
+        let mut folders: Vec<_> = fs::read_dir(home.added()).into_iter().flatten().flatten().collect();
+        folders.sort_by_key(fs::DirEntry::file_name);
+        for folder in folders {
+            match Recipe::from_folder(&folder.path()).and_then(|recipe| catalog.clone().with(recipe)) {
+                Ok(with) => catalog = with,
+                Err(error) => {
+                    let name = folder.file_name();
+                    tracing::warn!("the runtime `{}`, which was added, is left out: {error}", name.display());
+                }
+            }
+        }
+        catalog
     }
 
     /// The same catalog with one more runtime. Its name, images and extensions must be its own.

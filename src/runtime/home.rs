@@ -4,6 +4,7 @@
 //! $AMPOULE_HOME/                 0700, this user's
 //!   code/<digest>-<fingerprint>.cwasm   compiled code (native: see SECURITY.md)
 //!   images/<digest>.mem                 linear memories
+//!   added/<name>/                       a runtime that the user added to the catalog
 //!   runtimes/<name>/<digest>/           a runtime's own files, mounted read-only
 //!   runtimes/<name>/installed.json      what belongs together; written last
 //!   locks/<name>.lock                   held while a runtime is installed or removed
@@ -86,8 +87,17 @@ impl Home {
         self.root.join("images").join(format!("{}.mem", &digest[..32]))
     }
 
+    pub(crate) fn runtimes(&self) -> PathBuf {
+        self.root.join("runtimes")
+    }
+
     pub(crate) fn runtime(&self, name: &str) -> PathBuf {
-        self.root.join("runtimes").join(name)
+        self.runtimes().join(name)
+    }
+
+    /// The manifests, and what lies beside them, that the user has added to the catalog.
+    pub(crate) fn added(&self) -> PathBuf {
+        self.root.join("added")
     }
 
     pub(crate) fn record(&self, name: &str) -> PathBuf {
@@ -111,7 +121,7 @@ impl Home {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io(&self.root)(error)),
             _ => self.check()?,
         }
-        for folder in ["code", "images", "runtimes", "locks", "partial"] {
+        for folder in ["added", "code", "images", "runtimes", "locks", "partial"] {
             let path = self.root.join(folder);
             match create_private_dir(&path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io(&path)(error)),

@@ -57,6 +57,8 @@ fn default_script_name() -> String {
 pub enum Driver {
     /// A WASI command: `_start` runs it, the script lies in the working directory and is the first argument.
     Command,
+    /// A WASI command that is itself what a call runs: `_start`, with the call's arguments alone. There is no script.
+    Program,
     /// A reactor that runs text: `host_alloc(len) -> pointer`, `turn(pointer, len) -> status`. The warm-up leaves it so
     /// that a turn whose text is a JSON object, with `name`, `source`, `args`, `env` and `cwd`, runs that script. The
     /// status's lowest eight bits are the exit code.
@@ -97,6 +99,13 @@ pub struct Extract {
     /// Whether `from` is a zip archive whose members are wanted instead of itself.
     #[serde(default)]
     pub unpack: bool,
+}
+
+impl Extract {
+    /// The file of the source that it is taken from: an archive, where `from` names a member.
+    pub(crate) fn source_file(&self) -> &str {
+        self.from.split('!').next().unwrap_or_default()
+    }
 }
 
 /// A folder that the guest sees, read-only.
@@ -177,6 +186,13 @@ impl Manifest {
         }
         let mut paths = vec![("module", &self.module)];
         paths.extend(self.extract.iter().map(|extract| ("extract.to", &extract.to)));
+        let outer: Vec<String> = self.extract.iter().map(|extract| extract.source_file().to_owned()).collect();
+        paths.extend(outer.iter().map(|file| ("extract.from", file)));
+        if let Source::Folder { folder } = &self.source
+            && folder != "."
+        {
+            paths.push(("source.folder", folder));
+        }
         paths.extend(self.mounts.iter().map(|mount| ("mounts.folder", &mount.folder)));
         paths.extend(self.images.values().flat_map(|image| &image.warm_up).map(|file| ("warm-up", file)));
         for (key, path) in paths {
@@ -193,6 +209,19 @@ impl Manifest {
         Ok(())
     }
 
+    /// The files beside the manifest that an install reads, its own left out.
+    pub(crate) fn files_beside(&self) -> Vec<String> {
+        let mut files: Vec<String> = self.images.values().flat_map(|image| image.warm_up.iter().cloned()).collect();
+        if let Source::Folder { folder } = &self.source {
+            let extracted = self.extract.iter().map(Extract::source_file);
+            let inside = |file: &str| if folder == "." { file.to_owned() } else { format!("{folder}/{file}") };
+            files.extend(extracted.chain([self.module.as_str()]).map(inside));
+        }
+        files.sort();
+        files.dedup();
+        files
+    }
+
     /// The images' names, the default one first.
     pub fn image_names(&self) -> impl Iterator<Item = &str> {
         let others = self.images.keys().filter(|name| **name != self.name);
@@ -204,7 +233,8 @@ fn is_under(path: &str, parent: &str) -> bool {
     path.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn is_plain_name(name: &str) -> bool {
+/// Whether a name can be a runtime's or an image's, and so a folder's: lower-case letters, digits and `-`.
+pub(crate) fn is_plain_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && !name.starts_with('-')
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))

@@ -137,7 +137,7 @@ impl Program {
 }
 
 /// The record that holds the image: the runtime of that name, else any runtime that has it.
-fn find(home: &Home, image: &str) -> Result<Option<Record>, LoadError> {
+pub(crate) fn find(home: &Home, image: &str) -> Result<Option<Record>, LoadError> {
     let unusable = |name: &str| {
         let name = name.to_owned();
         move |error| LoadError::Unusable { name, error }
@@ -145,18 +145,14 @@ fn find(home: &Home, image: &str) -> Result<Option<Record>, LoadError> {
     if let Some(record) = Record::read(home, image).map_err(unusable(image))? {
         return Ok(Some(record));
     }
-    let Ok(folders) = std::fs::read_dir(home.root().join("runtimes")) else { return Ok(None) };
-    let mut damaged = None;
-    for folder in folders.flatten() {
-        let Ok(name) = folder.file_name().into_string() else { continue };
-        match Record::read(home, &name).map_err(unusable(&name)) {
-            Ok(Some(record)) if record.images.contains_key(image) => return Ok(Some(record)),
-            Ok(_) => {}
-            // It may be the one that had the image, if no other has.
-            Err(error) => damaged = Some(error),
-        }
+    let (records, damaged) = Record::all(home);
+    let found = records.into_iter().find(|record| record.images.contains_key(image));
+    match (found, damaged.into_iter().next()) {
+        (Some(record), _) => Ok(Some(record)),
+        // It may be the one that had the image.
+        (None, Some(error)) => Err(LoadError::Unusable { name: image.to_owned(), error }),
+        (None, None) => Ok(None),
     }
-    damaged.map_or(Ok(None), Err)
 }
 
 fn resolve(module: &Module, globals: &[GlobalRecord]) -> wasmtime::Result<Vec<(ModuleExport, Val)>> {

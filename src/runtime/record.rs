@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Driver, Mount};
-use super::{Home, digest, is_inside};
+use super::{Home, digest, is_inside, is_plain_name};
 
 /// Raised when the meaning of a record changes; a record of another format counts as not installed.
 const FORMAT: u32 = 2;
@@ -35,6 +35,9 @@ pub(crate) struct Record {
     pub mounts: Vec<Mount>,
     pub code: FileRecord,
     pub images: BTreeMap<String, ImageRecord>,
+    /// For an image of the user's own: the image that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_from: Option<String>,
 }
 
 /// [`Driver`], in the record's words.
@@ -42,6 +45,7 @@ pub(crate) struct Record {
 #[serde(rename_all = "camelCase")]
 pub(crate) enum DriverRecord {
     Command,
+    Program,
     Turn,
 }
 
@@ -49,6 +53,7 @@ impl From<Driver> for DriverRecord {
     fn from(driver: Driver) -> Self {
         match driver {
             Driver::Command => DriverRecord::Command,
+            Driver::Program => DriverRecord::Program,
             Driver::Turn => DriverRecord::Turn,
         }
     }
@@ -150,11 +155,29 @@ impl Record {
             mounts: manifest.mounts.clone(),
             code,
             images,
+            made_from: None,
         }
+    }
+
+    /// All records that can be read, in the order of their names. The others are returned as what is wrong with them.
+    pub fn all(home: &Home) -> (Vec<Record>, Vec<RecordError>) {
+        let mut names: Vec<_> = fs::read_dir(home.runtimes()).into_iter().flatten().flatten().collect();
+        names.sort_by_key(fs::DirEntry::file_name);
+        let (mut records, mut damaged) = (Vec::new(), Vec::new());
+        for name in names {
+            match Record::read(home, &name.file_name().to_string_lossy()) {
+                Ok(record) => records.extend(record),
+                Err(error) => damaged.push(error),
+            }
+        }
+        (records, damaged)
     }
 
     /// The record of the runtime `name`; none when it is not installed, or by an incompatible version of this crate.
     pub fn read(home: &Home, name: &str) -> Result<Option<Record>, RecordError> {
+        if !is_plain_name(name) {
+            return Ok(None);
+        }
         let path = home.record(name);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,

@@ -10,6 +10,7 @@ mod environment;
 mod error;
 mod guest;
 mod heap;
+mod imports;
 mod quota;
 mod scratch;
 mod stdio;
@@ -32,6 +33,7 @@ use environment::Environment;
 pub(crate) use error::RunError;
 pub(crate) use guest::Guest;
 use guest::Limiter;
+pub(crate) use imports::{IMPORTS_LISTED, unknown_imports};
 use quota::Quota;
 use scratch::Id;
 pub(crate) use scratch::{Scratch, ScratchRoot};
@@ -84,7 +86,7 @@ impl Sandbox {
             export.ok_or_else(|| wasmtime::format_err!("the module does not export `{name}`"))
         };
         let entry = match program.driver {
-            DriverRecord::Command => Entry::Command { start: export("_start")? },
+            DriverRecord::Command | DriverRecord::Program => Entry::Command { start: export("_start")? },
             DriverRecord::Turn => {
                 Entry::Turn { memory: export("memory")?, allocate: export("host_alloc")?, turn: export("turn")? }
             }
@@ -123,8 +125,8 @@ impl Sandbox {
             stderr: Capture::new(limits.stderr_bytes, stderr),
         };
         let mut quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
-        // A command finds its script as a file; a reactor gets the text with its turn.
-        if let Entry::Command { .. } = self.entry {
+        // A command finds its script as a file; a reactor gets the text with its turn; a program is its own script.
+        if self.program.driver == DriverRecord::Command {
             files.push(InputFile { path: script_file(&arguments[0]), content: source.clone().into() });
         }
         for file in &files {
@@ -230,6 +232,12 @@ impl Sandbox {
             self.program.mounts.iter().map(|(host, guest)| (host.as_path(), guest.as_str(), FsPerms::ReadOnly));
         let name = scratch.id().guest_path();
         let own = [scratch::TMP, &name].map(|guest| (scratch.path(), guest, FsPerms::ReadWrite));
+        // A reactor changes to its directory; a command starts at `/`, and its C library looks for relative paths here.
+        let here = match self.entry {
+            Entry::Command { .. } => Some((scratch.path(), ".", FsPerms::ReadWrite)),
+            Entry::Turn { .. } => None,
+        };
+        let own = own.into_iter().chain(here);
         for (host, guest, permissions) in mounts.chain(own) {
             builder.preopened_dir(host, guest, permissions).map_err(std::io::Error::other)?;
         }

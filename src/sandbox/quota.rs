@@ -69,6 +69,11 @@ impl Quota {
         self.bytes.used = self.bytes.used.saturating_sub(from).saturating_add(to);
     }
 
+    /// How many files are open.
+    pub fn open_files(&self) -> usize {
+        self.open.len()
+    }
+
     /// Bytes went to a file.
     pub fn wrote(&mut self, bytes: u64) {
         self.written += bytes;

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use wasmtime::{Extern, Instance, Store};
 
+use super::call::entries;
 use super::heap::Heap;
 use super::stdio::{Capture, Stdin};
-use super::{Ambient, Entry, Environment, Guarded, Guest, Limiter, Quota, Sandbox, ScratchRoot, Streams, function};
+use super::{
+    Ambient, Entry, Environment, Guarded, Guest, InputFile, Limiter, Quota, Sandbox, ScratchRoot, Streams, function,
+};
 use crate::Limits;
 use crate::runtime::read_globals;
 use crate::runtime::record::{Buffer, GlobalRecord};
@@ -17,21 +20,28 @@ const BUFFER_BYTES: u32 = 64 << 10;
 
 /// What a guest does before its image is taken.
 pub(crate) struct WarmUp<'a> {
-    /// The export to call first, if the module has it.
-    first: &'static str,
+    /// The export to call first, if there is one and the module has it.
+    first: Option<&'static str>,
     /// The texts to run then, one turn each.
     texts: &'a [String],
+    /// Files in the working directory.
+    files: &'a [InputFile],
 }
 
 impl<'a> WarmUp<'a> {
     /// The start function that was taken out of the module.
     pub fn start() -> WarmUp<'static> {
-        WarmUp { first: START, texts: &[] }
+        WarmUp { first: Some(START), texts: &[], files: &[] }
     }
 
     /// A reactor's `_initialize`, then these texts.
     pub fn turns(texts: &'a [String]) -> WarmUp<'a> {
-        WarmUp { first: "_initialize", texts }
+        WarmUp { first: Some("_initialize"), texts, files: &[] }
+    }
+
+    /// These texts on an image that was warmed before, with files in the working directory.
+    pub fn again(texts: &'a [String], files: &'a [InputFile]) -> WarmUp<'a> {
+        WarmUp { first: None, texts, files }
     }
 }
 
@@ -86,7 +96,11 @@ impl Sandbox {
         let context = self.context(&directory, Stdin::Closed, streams, Ambient::Fixed, limits, |builder| {
             builder.arg(&self.program.name).envs(variables.pairs());
         })?;
-        let quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
+        let mut quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
+        for file in warm_up.files {
+            directory.place(&file.path, &file.content)?;
+        }
+        quota.placed(entries(warm_up.files), warm_up.files.iter().map(|file| file.content.len() as u64).sum());
         let guest = Guest {
             wasi: Guarded::new(context, quota, limits),
             limiter: Limiter::new(limits, self.program.image_bytes),
@@ -94,10 +108,14 @@ impl Sandbox {
         let mut store = self.store(guest, limits)?;
         let instance = self.instantiate(&mut store, directory.id()).await?;
 
-        if let Some(first) = self.program.module.get_export_index(warm_up.first) {
+        if let Some(first) = warm_up.first.and_then(|first| self.program.module.get_export_index(first)) {
             function::<(), ()>(&mut store, &instance, &first)?.call_async(&mut store, ()).await?;
         }
         let buffer = self.turns(&mut store, &instance, warm_up.texts).await?;
+        // The numbers would be there in every call, and the files not.
+        if store.data().wasi.quota().open_files() > 0 {
+            wasmtime::bail!("the warm-up left a file open, which an image cannot hold: close it");
+        }
         let globals = read_globals(&mut store, &self.program.module, &instance, globals)?;
         let memory = instance.get_export(&mut store, "memory").and_then(Extern::into_memory);
         let memory = memory.ok_or_else(|| wasmtime::format_err!("the module does not export its memory"))?;

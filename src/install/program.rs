@@ -1,0 +1,116 @@
+//! WASI programs: what a file must be to be run as one.
+
+use std::fmt::Write;
+
+use wasmparser::{Parser, Payload};
+
+use crate::sandbox::unknown_imports;
+
+/// The largest program that is taken: 64 MiB.
+pub const PROGRAM_BYTES: usize = 64 << 20;
+
+/// The memory that a program may begin with: 1 GiB. What it may have while it runs is the call's limit.
+const INITIAL_MEMORY_BYTES: u64 = 1 << 30;
+
+/// Why a file is no program that can be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// It is too large.
+    #[error("it holds {bytes} bytes, but a program may hold {PROGRAM_BYTES} at most")]
+    TooLarge {
+        /// How large it is.
+        bytes: u64,
+    },
+    /// It is something else.
+    #[error("it is no WebAssembly: it begins with {0}, not with \\0asm")]
+    NotWebAssembly(String),
+    /// A component, which is another format.
+    #[error(
+        "it is a WebAssembly component (WASI preview 2), and only modules of preview 1 are run: build it for \
+         wasm32-wasip1"
+    )]
+    Component,
+    /// It has no entry.
+    #[error(
+        "it exports no function `_start` without parameters and results, so it is a library or a program for another \
+         host: build it as a WASI command (wasm32-wasip1)"
+    )]
+    NoStart,
+    /// It wants what there is not.
+    #[error("it imports what is not there in this sandbox, which offers WASI preview 1: {}", list(imports))]
+    Imports {
+        /// The first of them, as `module.name`.
+        imports: Vec<String>,
+    },
+    /// It begins with too much memory.
+    #[error("it begins with {bytes} bytes of memory, but a program may begin with {INITIAL_MEMORY_BYTES} at most")]
+    Memory {
+        /// How much it is.
+        bytes: u64,
+    },
+    /// It is damaged.
+    #[error("it is not valid: {0}")]
+    Invalid(wasmparser::BinaryReaderError),
+    /// The engine refused.
+    #[error("{0:#}")]
+    Engine(wasmtime::Error),
+}
+
+impl From<wasmparser::BinaryReaderError> for ProgramError {
+    fn from(error: wasmparser::BinaryReaderError) -> ProgramError {
+        ProgramError::Invalid(error)
+    }
+}
+
+fn list(imports: &[String]) -> String {
+    let mut text = imports.join(", ");
+    if imports.len() == crate::sandbox::IMPORTS_LISTED {
+        let _ = write!(text, " and perhaps more");
+    }
+    text
+}
+
+/// Checks what can be checked without compiling the program.
+pub(super) fn check(module: &[u8]) -> Result<(), ProgramError> {
+    const MAGIC: &[u8] = b"\0asm";
+    const COMPONENT_LAYER: &[u8] = &[1, 0];
+    if module.len() > PROGRAM_BYTES {
+        return Err(ProgramError::TooLarge { bytes: module.len() as u64 });
+    }
+    if !module.starts_with(MAGIC) {
+        let beginning = &module[..module.len().min(MAGIC.len())];
+        return Err(ProgramError::NotWebAssembly(match beginning {
+            [] => "nothing".to_owned(),
+            beginning => beginning.escape_ascii().to_string(),
+        }));
+    }
+    if module.get(6..8) == Some(COMPONENT_LAYER) {
+        return Err(ProgramError::Component);
+    }
+    let mut starts = false;
+    for payload in Parser::new(0).parse_all(module) {
+        match payload? {
+            Payload::MemorySection(memories) => {
+                for memory in memories {
+                    let bytes = memory?.initial.saturating_mul(crate::runtime::split::WASM_PAGE);
+                    if bytes > INITIAL_MEMORY_BYTES {
+                        return Err(ProgramError::Memory { bytes });
+                    }
+                }
+            }
+            Payload::ExportSection(exports) => {
+                for export in exports {
+                    let export = export?;
+                    starts |= export.name == "_start" && export.kind == wasmparser::ExternalKind::Func;
+                }
+            }
+            _ => {}
+        }
+    }
+    if !starts {
+        return Err(ProgramError::NoStart);
+    }
+    let imports = unknown_imports(module).map_err(ProgramError::Engine)?;
+    if imports.is_empty() { Ok(()) } else { Err(ProgramError::Imports { imports }) }
+}
