@@ -41,8 +41,6 @@ impl Programs {
         for folder in ["runtimes", "code", "images", "partial"] {
             let folder = self.home().join(folder);
             let left: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
-            // The folder of a runtime is made before its record, and without that is nothing.
-            let left: Vec<_> = left.iter().filter(|entry| !entry.path().is_dir()).collect();
             assert!(left.is_empty(), "{name} left {left:?}");
         }
     }
@@ -157,10 +155,10 @@ fn a_truncated_or_damaged_program_is_refused() {
         programs.refuses("short.wasm", &["cannot be run"]);
     }
     let mut damaged = whole;
-    let last = damaged.len() - 1;
-    damaged[last] = 0xFF;
+    // The first section's number.
+    damaged[8] = 0x7F;
     programs.0.write("damaged.wasm", &damaged);
-    programs.refuses("damaged.wasm", &["valid"]);
+    programs.refuses("damaged.wasm", &["not valid", "at offset 0x"]);
 }
 
 #[test]
@@ -204,7 +202,7 @@ fn a_library_a_component_and_an_entry_of_another_type_are_refused_by_name() {
     programs.put("global.wasm", "(module (global (export \"_start\") i32 (i32.const 0)))");
     programs.refuses("global.wasm", &["exports no function `_start`"]);
     programs.put("typed.wasm", "(module (func (export \"_start\") (param i32)))");
-    programs.refuses("typed.wasm", &["_start"]);
+    programs.refuses("typed.wasm", &["`_start` without parameters and results"]);
     programs.0.write("component.wasm", b"\0asm\x0d\0\x01\0");
     programs.refuses("component.wasm", &["component (WASI preview 2)", "wasm32-wasip1"]);
 }

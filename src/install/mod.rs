@@ -326,6 +326,16 @@ impl Installer {
         made.map_err(self.io(&self.home.partial()))
     }
 
+    /// Removes those of the record's code and images that no record in the home names.
+    fn remove_unused(&self, record: &Record) {
+        let (records, damaged) = Record::all(&self.home);
+        let is_used = |path: &Path| records.iter().flat_map(Record::cached).any(|used| used == path);
+        // What a damaged record used cannot be known.
+        for path in record.cached().filter(|path| damaged.is_empty() && !is_used(path)) {
+            let _ = fs::remove_file(self.home.root().join(path));
+        }
+    }
+
     /// Code and images that no record names. A failure leaves them for the next time. Files younger than an hour are
     /// left alone: another runtime's install may have just written them.
     fn sweep_unused(&self, _lock: &HomeLock) {

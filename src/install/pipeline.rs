@@ -42,16 +42,28 @@ impl Install<'_> {
 
         let folder = self.installer.place_folder(&manifest.name, &folder, &self.recipe.digest()?)?;
         let mut record = Record::new(manifest, self.recipe.digest()?, fingerprint, folder, code, BTreeMap::new());
-        self.images(&split, &mut record)?;
         let earlier = Record::read(home, &manifest.name).ok().flatten();
-        record.write(home).map_err(self.installer.io(&home.record(&manifest.name)))?;
+        let written = self
+            .images(&split, &mut record)
+            .and_then(|()| record.write(home).map_err(self.installer.io(&home.record(&manifest.name))));
+        if let Err(error) = written {
+            self.undo(&record, earlier.as_ref());
+            return Err(error);
+        }
         self.installer.remove_other_folders(&manifest.name, &record.folder);
-        let (records, damaged) = Record::all(home);
-        let is_used = |path: &Path| records.iter().flat_map(Record::cached).any(|used| used == path);
-        for path in earlier.iter().flat_map(Record::cached).filter(|path| damaged.is_empty() && !is_used(path)) {
-            let _ = fs::remove_file(home.root().join(path));
+        if let Some(earlier) = &earlier {
+            self.installer.remove_unused(earlier);
         }
         Ok(())
+    }
+
+    /// Removes what was made for a record that was never written.
+    fn undo(&self, record: &Record, earlier: Option<&Record>) {
+        self.installer.remove_unused(record);
+        let name = &self.recipe.manifest.name;
+        self.installer.remove_other_folders(name, earlier.map_or("", |earlier| &earlier.folder));
+        // Stays unless it is empty.
+        let _ = fs::remove_dir(self.installer.home.runtime(name));
     }
 
     fn source(&mut self, from: &From) -> Result<archive::Files, InstallError> {

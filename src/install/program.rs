@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use wasmparser::{Parser, Payload};
+use wasmparser::{ExternalKind, Parser, Payload, Validator};
 
+use crate::runtime::engine;
 use crate::sandbox::unknown_imports;
 
 /// The largest program that is taken: 64 MiB.
@@ -88,6 +89,8 @@ pub(super) fn check(module: &[u8]) -> Result<(), ProgramError> {
     if module.get(6..8) == Some(COMPONENT_LAYER) {
         return Err(ProgramError::Component);
     }
+    let types = Validator::new_with_features(engine::features()).validate_all(module)?;
+    let types = types.as_ref();
     let mut starts = false;
     for payload in Parser::new(0).parse_all(module) {
         match payload? {
@@ -102,7 +105,10 @@ pub(super) fn check(module: &[u8]) -> Result<(), ProgramError> {
             Payload::ExportSection(exports) => {
                 for export in exports {
                     let export = export?;
-                    starts |= export.name == "_start" && export.kind == wasmparser::ExternalKind::Func;
+                    if export.name == "_start" && export.kind == ExternalKind::Func {
+                        let ty = types[types.core_function_at(export.index)].unwrap_func();
+                        starts = ty.params().is_empty() && ty.results().is_empty();
+                    }
                 }
             }
             _ => {}
