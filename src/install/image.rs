@@ -44,14 +44,17 @@ pub(super) fn start_limits() -> Limits {
 impl Maker<'_> {
     /// The memory as the data segments make it, and after the start function if there is one.
     pub fn base(&self, split: &Split, record: &Record) -> Result<ImageRecord, InstallError> {
-        let memory = self.store(|file| {
+        let lay_down = |file: &mut File| {
             file.set_len(split.memory_bytes)?;
             for (offset, data) in &split.data {
                 file.seek(SeekFrom::Start(*offset))?;
                 file.write_all(data)?;
             }
             Ok(())
-        })?;
+        };
+        // Another image is made from it, and no call starts from it itself.
+        let is_passing = split.has_start || record.driver == DriverRecord::Turn;
+        let memory = if is_passing { self.store_aside(lay_down)? } else { self.store(lay_down)? };
         // The code still sets the globals to their first values: there is nothing to restore.
         let base = ImageRecord { memory, globals: Vec::new(), buffer: None, directory_names: Vec::new() };
         if !split.has_start {
@@ -115,16 +118,28 @@ impl Maker<'_> {
     /// Writes an image and moves it to its place, named after its digest.
     fn store(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<FileRecord, InstallError> {
         let partial = self.partial.join("image");
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |error| InstallError::Io { path, error }
-        };
-        let mut file = File::create(&partial).map_err(io(&partial))?;
-        write(&mut file).and_then(|()| file.sync_all()).map_err(io(&partial))?;
-        let place = self.home.image(&digest::of_file(&partial).map_err(io(&partial))?);
-        std::fs::rename(&partial, &place).map_err(io(&place))?;
-        FileRecord::of(self.home, &place).map_err(io(&place))
+        write_image(&partial, write).map_err(io_error(&partial))?;
+        let place = self.home.image(&digest::of_file(&partial).map_err(io_error(&partial))?);
+        std::fs::rename(&partial, &place).map_err(io_error(&place))?;
+        FileRecord::of(self.home, &place).map_err(io_error(&place))
     }
+
+    /// Writes an image that goes with the folder for what is not finished.
+    fn store_aside(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<FileRecord, InstallError> {
+        let place = self.partial.join(BASE);
+        write_image(&place, write).and_then(|()| FileRecord::of(self.home, &place)).map_err(io_error(&place))
+    }
+}
+
+fn write_image(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    write(&mut file)?;
+    file.sync_all()
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> InstallError + use<> {
+    let path = path.to_owned();
+    move |error| InstallError::Io { path, error }
 }
 
 fn refuse_warm_up(split: &Split, image: &str) -> Result<(), InstallError> {
