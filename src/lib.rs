@@ -46,7 +46,7 @@ pub use runtime::{
     Catalog, CatalogError, Driver, Extract, Home, HomeError, ImageSpec, LoadError, Manifest, ManifestError, Mount,
     Recipe, RecordError, Source, SplitError,
 };
-pub use sandbox::{Call, CallError, InputFile, Sink, Stdin};
+pub use sandbox::{Access, Call, CallError, Folder, InputFile, Sink, Stdin};
 pub use script::{Origin, Outcome, ScriptRequest, Status, TRAP_EXIT_CODE, Usage, content_sha256};
 /// Cancels calls; of the crate `tokio-util`.
 pub use tokio_util::sync::CancellationToken;

@@ -3,10 +3,12 @@
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod program;
+mod support;
 
 use std::fs;
 use std::time::{Duration, Instant};
 
+use ampoule::{Access, Call, CallError, ExecuteError, Status};
 use program::{Place, Ran};
 
 /// A place with a home of its own, and a folder to put programs in.
@@ -260,4 +262,57 @@ fn memories_that_are_too_large_or_too_many_are_refused() {
     programs.put("large.wasm", "(module (memory (export \"memory\") 12288) (func (export \"_start\")))");
     programs.ampoule(&["run", "large.wasm"]).fails(126, &["805306368 bytes of memory", "(--memory)"]);
     programs.ampoule(&["run", "--memory", "1GiB", "large.wasm"]).prints("");
+}
+
+/// Opens `f` in the last folder it has with the rights and flags given, and ends with the error.
+fn opener(flags: u32, rights: u64) -> support::Runtime {
+    support::module(&format!(
+        r#"(memory (export "memory") 1)
+        (import "wasi_snapshot_preview1" "fd_prestat_get" (func $prestat (param i32 i32) (result i32)))
+        (data (i32.const 0) "f")
+        (func (export "_start") (local $fd i32)
+            (local.set $fd (i32.const 3))
+            (loop $next
+                (if (i32.eqz (call $prestat (local.get $fd) (i32.const 64)))
+                    (then
+                        (local.set $fd (i32.add (local.get $fd) (i32.const 1)))
+                        (br $next))))
+            (call $exit (call $path_open (i32.sub (local.get $fd) (i32.const 1)) (i32.const 0) (i32.const 0)
+                (i32.const 1) (i32.const {flags}) (i64.const {rights}) (i64.const 0) (i32.const 0) (i32.const 128))))"#
+    ))
+}
+
+const OPEN_CREATE: u32 = 1;
+const OPEN_TRUNCATE: u32 = 8;
+const RIGHT_READ: u64 = 2;
+const RIGHT_WRITE: u64 = 64;
+
+#[tokio::test]
+async fn a_folder_of_the_host_is_seen_read_only_unless_it_may_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f");
+    let run = async |flags, rights, access| {
+        fs::write(&file, "content").unwrap();
+        let call = Call::new("").folder(folder.path(), "/data", access);
+        let outcome = opener(flags, rights).try_run(call).await.unwrap();
+        (outcome.status, fs::read_to_string(&file).unwrap())
+    };
+    let kept = |code| (Status::Exited(code), "content".to_owned());
+    const NOT_PERMITTED: u8 = 63;
+    assert_eq!(run(0, RIGHT_READ, Access::ReadOnly).await, kept(0));
+    assert_eq!(run(OPEN_TRUNCATE, RIGHT_WRITE, Access::ReadOnly).await, kept(NOT_PERMITTED));
+    assert_eq!(run(OPEN_CREATE, RIGHT_WRITE, Access::ReadOnly).await, kept(NOT_PERMITTED));
+    let emptied = (Status::Exited(0), String::new());
+    assert_eq!(run(OPEN_TRUNCATE, RIGHT_WRITE, Access::ReadWrite).await, emptied);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_there_or_for_a_script_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = Call::new("").folder(folder.path().join("missing"), "/data", Access::ReadOnly);
+    let error = opener(0, RIGHT_READ).try_run(missing).await.unwrap_err();
+    assert!(matches!(&error, ExecuteError::Refused(CallError::Folder { .. })), "{error}");
+    let script = Call::new("").folder(folder.path(), "/data", Access::ReadOnly);
+    let error = support::python().try_run(script).await.unwrap_err();
+    assert!(matches!(&error, ExecuteError::Refused(CallError::FolderForScript { .. })), "{error}");
 }

@@ -27,6 +27,8 @@ pub struct Call {
     pub stdin: Stdin,
     /// Files in the working directory before the script starts. They count against the directory's limits.
     pub files: Vec<InputFile>,
+    /// Host folders that a WASI program sees besides. A script's runtime has none: its directories are part of its image.
+    pub folders: Vec<Folder>,
     /// What the call may use. Default: [`Limits::default`], whatever the executor was built with.
     pub limits: Limits,
     /// Where standard output goes as it comes, instead of into the outcome.
@@ -41,6 +43,27 @@ pub struct Call {
     /// is overwritten: where one has the name already, the call fails with
     /// [`ExecuteError::Keep`](crate::ExecuteError::Keep). Default: nothing is kept.
     pub keep: Option<PathBuf>,
+}
+
+/// A host folder that a WASI program sees. The program cannot leave it, by links neither; whether it may change what is
+/// there is said here. What it writes there counts against the call's limits on disk, and stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// The folder on the host.
+    pub host: PathBuf,
+    /// The name under which the program finds it: an absolute path, or a relative one, which is then looked for first.
+    pub guest: String,
+    /// What the program may do there.
+    pub access: Access,
+}
+
+/// What a program may do in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// List and read.
+    ReadOnly,
+    /// Make, change and remove, too.
+    ReadWrite,
 }
 
 /// A file that a script finds in its working directory.
@@ -62,6 +85,7 @@ impl Call {
             environment: Vec::new(),
             stdin: Stdin::Closed,
             files: Vec::new(),
+            folders: Vec::new(),
             limits: Limits::default(),
             stdout: None,
             stderr: None,
@@ -97,6 +121,12 @@ impl Call {
     /// Adds a file at `path`, relative to the working directory; its folders are made.
     pub fn file(mut self, path: impl Into<String>, content: impl Into<Bytes>) -> Call {
         self.files.push(InputFile { path: path.into(), content: content.into() });
+        self
+    }
+
+    /// Lets a WASI program see the host's folder `host` under the name `guest`.
+    pub fn folder(mut self, host: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Call {
+        self.folders.push(Folder { host: host.into(), guest: guest.into(), access });
         self
     }
 
@@ -148,6 +178,22 @@ pub enum CallError {
     /// A file's path could leave the working directory, or cannot be written down.
     #[error("the file path `{0}` is not a relative path without `.` and `..`")]
     FilePath(String),
+    /// A host folder for a script, whose runtime's directories are part of its image.
+    #[error("the image `{image}` runs scripts, which see no folder of the host but copies of its files; `{}` can be given to a WASI program alone", host.display())]
+    FolderForScript {
+        /// Which image.
+        image: String,
+        /// The folder.
+        host: PathBuf,
+    },
+    /// A host folder that cannot be opened.
+    #[error("the folder `{}` cannot be given to the program: {problem}", host.display())]
+    Folder {
+        /// The folder.
+        host: PathBuf,
+        /// What the system said.
+        problem: String,
+    },
     /// An argument or variable cannot be given to a program.
     #[error("the {what} {value:?} cannot be given to a program: {problem}")]
     NotAnArgument {
@@ -195,6 +241,10 @@ impl Call {
             refuse("variable", name, name.is_empty(), "its name is empty")?;
             refuse("variable", name, name.contains(['=', '\0']), "its name holds `=` or a NUL byte")?;
             refuse("value", value, value.contains('\0'), "it holds a NUL byte")?;
+        }
+        for folder in &self.folders {
+            let guest = &folder.guest;
+            refuse("folder", guest, guest.is_empty() || guest.contains('\0'), "it is empty or holds a NUL byte")?;
         }
         for file in &self.files {
             if !crate::runtime::is_inside(&file.path) {

@@ -28,7 +28,7 @@ use wasmtime::{
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 pub(crate) use ambient::Ambient;
-pub use call::{Call, CallError, InputFile};
+pub use call::{Access, Call, CallError, Folder, InputFile};
 use environment::Environment;
 pub(crate) use error::RunError;
 pub(crate) use guest::Guest;
@@ -110,7 +110,9 @@ impl Sandbox {
             return Err(RunError::Cancelled);
         }
         let scratch = roots.scratch().map_err(RunError::Scratch)?;
-        let Call { source, name, arguments, environment, stdin, mut files, limits, stdout, stderr, skill, keep } = call;
+        self.check_folders(&call.folders)?;
+        let Call { source, name, arguments, environment, stdin, mut files, folders, limits, .. } = call;
+        let Call { stdout, stderr, skill, keep, .. } = call;
         let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
         let mut variables = match self.entry {
             Entry::Command { .. } => Environment::constant(&self.program.environment),
@@ -137,6 +139,14 @@ impl Sandbox {
             .context(&scratch, stdin, &streams, Ambient::Host, &limits, |builder| match self.entry {
                 Entry::Command { .. } => {
                     builder.args(&arguments).envs(variables.pairs());
+                    for Folder { host, guest, access } in &folders {
+                        let permissions = match access {
+                            Access::ReadOnly => FsPerms::ReadOnly,
+                            Access::ReadWrite => FsPerms::ReadWrite,
+                        };
+                        // It was opened a moment ago: see `check_folders`.
+                        let _ = builder.preopened_dir(host, guest, permissions);
+                    }
                 }
                 Entry::Turn { .. } => {}
             })
@@ -198,6 +208,19 @@ impl Sandbox {
             scratch.give_back();
         }
         Ok(Outcome { status, stdout: stdout.bytes, stderr: stderr.bytes, truncated, usage })
+    }
+
+    fn check_folders(&self, folders: &[Folder]) -> Result<(), CallError> {
+        for Folder { host, .. } in folders {
+            let host = host.clone();
+            if let Entry::Turn { .. } = self.entry {
+                return Err(CallError::FolderForScript { image: self.program.name.clone(), host });
+            }
+            if let Err(error) = std::fs::read_dir(&host) {
+                return Err(CallError::Folder { host, problem: error.to_string() });
+            }
+        }
+        Ok(())
     }
 
     fn check_image(&self, limits: &Limits) -> Result<(), CallError> {
