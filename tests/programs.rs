@@ -268,7 +268,6 @@ fn memories_that_are_too_large_or_too_many_are_refused() {
 fn opener(flags: u32, rights: u64) -> support::Runtime {
     support::module(&format!(
         r#"(memory (export "memory") 1)
-        (import "wasi_snapshot_preview1" "fd_prestat_get" (func $prestat (param i32 i32) (result i32)))
         (data (i32.const 0) "f")
         (func (export "_start") (local $fd i32)
             (local.set $fd (i32.const 3))
