@@ -1,14 +1,19 @@
 //! Provides the module of the runtime `sh`, which is ours: prebuilt where there is one, else built from its sources.
 
+#[path = "build/cargo.rs"]
+mod cargo;
+#[path = "build/guest.rs"]
+mod guest;
+#[path = "build/mends.rs"]
+mod mends;
+#[path = "build/tree.rs"]
+mod tree;
+
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-/// The guest crate, and the module that a build of it leaves.
-const GUEST: &str = "runtimes/sh/guest";
-const MODULE: &str = "ampoule_sh.wasm";
-const TARGET: &str = "wasm32-wasip1";
+use guest::{GUEST, MENDS, MODULE};
 
 /// Where a published package carries the module.
 const PREBUILT: &str = "runtimes/sh/ampoule_sh.wasm";
@@ -18,42 +23,21 @@ const VARIABLE: &str = "AMPOULE_SH_WASM";
 
 fn main() {
     println!("cargo:rerun-if-env-changed={VARIABLE}");
-    println!("cargo:rerun-if-changed={PREBUILT}");
-    println!("cargo:rerun-if-changed={GUEST}");
+    for path in [PREBUILT, GUEST, MENDS, "build", "build.rs"] {
+        println!("cargo:rerun-if-changed={path}");
+    }
     let named = env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let module = match named {
         Some(path) => path,
         None if Path::new(PREBUILT).is_file() => PREBUILT.into(),
-        None => build(),
+        // A folder beside the host's own builds, one for all of the host's targets and profiles.
+        None => guest::build(&target_dir().join("sh-guest"))
+            .unwrap_or_else(|problem| stop(&format!("{problem}. {VARIABLE} can name a module that is built already."))),
     };
     println!("cargo:rerun-if-changed={}", module.display());
     let place = out_dir().join(MODULE);
     if let Err(error) = fs::copy(&module, &place) {
         stop(&format!("`{}` cannot be copied to `{}`: {error}", module.display(), place.display()));
-    }
-}
-
-/// Builds the guest in a folder beside the host's own builds, one for all of the host's targets and profiles.
-fn build() -> PathBuf {
-    let target_dir = target_dir().join("sh-guest");
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--locked", "--target", TARGET]);
-    command.arg("--manifest-path").arg(Path::new(GUEST).join("Cargo.toml")).arg("--target-dir").arg(&target_dir);
-    // What was set for the host's build is not meant for the guest's.
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_") && text != "CARGO_HOME" || text == "RUSTFLAGS" || text.starts_with("RUSTC") {
-            command.env_remove(&name);
-        }
-    }
-    match command.status() {
-        Ok(status) if status.success() => target_dir.join(TARGET).join("release").join(MODULE),
-        Ok(status) => stop(&format!(
-            "building `{GUEST}` for {TARGET} failed ({status}). If the target is missing: rustup target add {TARGET}. \
-             Or name a module that is built already with {VARIABLE}."
-        )),
-        Err(error) => stop(&format!("cargo cannot be started to build `{GUEST}`: {error}")),
     }
 }
 
@@ -70,6 +54,8 @@ fn target_dir() -> PathBuf {
 }
 
 fn stop(problem: &str) -> ! {
-    println!("cargo::error={problem}");
+    for line in problem.lines() {
+        println!("cargo::error={line}");
+    }
     std::process::exit(1)
 }
