@@ -1,6 +1,6 @@
 //! What ends a script from outside: its exit status and what is said about it.
 
-use bashkit::{Error, LimitExceeded};
+use bashkit::Error;
 
 use crate::streams;
 
@@ -26,9 +26,7 @@ impl Failure {
             return Failure { message: report.trim_end().to_owned() };
         }
         let message = match error {
-            Error::ResourceLimit(LimitExceeded::MaxFunctionDepth(depth)) => {
-                format!("functions call each other more than {depth} deep")
-            }
+            Error::Execution(message) => message.clone(),
             error => error.to_string(),
         };
         Failure { message: format!("{name}: {message}") }

@@ -7,10 +7,6 @@ use bashkit::{ExecutionLimits, MemoryLimits, SessionLimits};
 /// Longer than any call, and short enough to be added to a clock.
 const ENDLESS: Duration = Duration::from_secs(1 << 30);
 
-/// Nesting is bounded by the stack, not by the host: these depths fit it.
-const NESTED_SUBSTITUTIONS: usize = 48;
-const NESTED_SUBSHELLS: usize = 48;
-
 pub fn execution() -> ExecutionLimits {
     let mut limits = ExecutionLimits::new()
         .max_work_units(u64::MAX)
@@ -19,8 +15,10 @@ pub fn execution() -> ExecutionLimits {
         .max_commands(usize::MAX)
         .max_loop_iterations(usize::MAX)
         .max_total_loop_iterations(usize::MAX)
-        // The interpreter has a lower one of its own.
+        // How deep commands nest is bounded by the stack that is left: see the mend `nesting`.
         .max_function_depth(usize::MAX)
+        .max_subst_depth(usize::MAX)
+        .max_subshell_depth(usize::MAX)
         // With no deadline to look at, it does not ask for the time at every step.
         .timeout(Duration::MAX)
         .parser_timeout(ENDLESS)
@@ -29,8 +27,6 @@ pub fn execution() -> ExecutionLimits {
         .max_parser_operations(usize::MAX)
         .max_stdout_bytes(usize::MAX)
         .max_stderr_bytes(usize::MAX)
-        .max_subst_depth(NESTED_SUBSTITUTIONS)
-        .max_subshell_depth(NESTED_SUBSHELLS)
         .max_word_split_fields(usize::MAX)
         .max_word_split_bytes(usize::MAX)
         .max_background_jobs(256);
