@@ -4,6 +4,10 @@
 # Aliases are a POSIX shell's in scripts, too.
 shopt -s expand_aliases
 
+# A shell has them when it starts.
+IFS=' 	
+' PS1='$ ' PS2='> '
+
 # What is made when it is first used: tables, patterns, the runtime's own state.
 x=abc.d; : "${x%.*}" "${x#*.}" $((1 + 1)) "$(echo a | cat)" *
 case $x in a*) : ;; esac
