@@ -13,7 +13,10 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use guest::{GUEST, MENDS, MODULE};
+use guest::MODULE;
+
+/// Holds the guest, the mends and, in a published package, the module.
+const RUNTIME: &str = "runtimes/sh";
 
 /// Where a published package carries the module.
 const PREBUILT: &str = "runtimes/sh/ampoule_sh.wasm";
@@ -23,7 +26,8 @@ const VARIABLE: &str = "AMPOULE_SH_WASM";
 
 fn main() {
     println!("cargo:rerun-if-env-changed={VARIABLE}");
-    for path in [PREBUILT, GUEST, MENDS, "build", "build.rs"] {
+    // Folders, which are there: a file that is not, such as the prebuilt module, would count as changed every time.
+    for path in [RUNTIME, "build", "build.rs"] {
         println!("cargo:rerun-if-changed={path}");
     }
     let named = env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);

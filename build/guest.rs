@@ -10,8 +10,8 @@ use crate::cargo;
 use crate::mends::{Mend, Sources};
 use crate::tree::{self, Tree};
 
-pub const GUEST: &str = "runtimes/sh/guest";
-pub const MENDS: &str = "runtimes/sh/mends";
+const GUEST: &str = "runtimes/sh/guest";
+const MENDS: &str = "runtimes/sh/mends";
 
 /// What a build leaves.
 pub const MODULE: &str = "ampoule_sh.wasm";

@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use ampoule::{Call, Outcome, Status, Stdin};
+use tokio::io::AsyncWriteExt;
 
 use crate::shell::{SHELL, run};
 
@@ -82,6 +83,51 @@ async fn input_that_never_comes_is_not_waited_for_unless_it_is_read() {
     assert_eq!((waits.status.clone(), waits.stdout_text().as_ref()), (Status::TimedOut, "before\n"));
 }
 
+/// What dash prints for the same scripts, when `1`, `2` and `3` come on lines of their own after they have started.
+#[tokio::test]
+async fn input_that_comes_late_goes_to_the_commands_that_read_it() {
+    const F: &str = ">f echo F1; ";
+    for (script, stdout) in [
+        ("read a; read b; echo $a-$b; cat", "1-2\n3\n"),
+        ("printf x | { read v; echo $v; }; cat", "x\n1\n2\n3\n"),
+        ("echo a | cat; printf b | tr b c; read x; echo $x", "a\nc1\n"),
+        ("head -n1; read x; echo $x", "1\n2\n"),
+        ("cat <<E\nhere\nE\nread x; echo $x", "here\n1\n"),
+        ("while read l; do echo \"<$l>\"; done <<E\na\nE\nread x; echo $x", "<a>\n1\n"),
+        ("while read l; do echo \"[$l]\"; cat f; done", "[1]\nF1\n[2]\nF1\n[3]\nF1\n"),
+        ("f() { read x; echo f$x; }; f; f; cat", "f1\nf2\n3\n"),
+        ("x=$(read y; echo $y); read z; echo $x$z", "12\n"),
+        ("( read x; echo $x ); read y; echo $y", "1\n2\n"),
+        ("sort f; wc -l f; grep -c F f; read x; echo $x", "F1\n1 f\n1\n1\n"),
+        ("cat f -", "F1\n1\n2\n3\n"),
+        ("read x <f; exec 3<f; read a <&3; read b; echo $x $a $b", "F1 F1 1\n"),
+        ("seq 2 | while read n; do echo n$n; done; read x; echo $x", "n1\nn2\n1\n"),
+        ("sort; echo end", "1\n2\n3\nend\n"),
+    ] {
+        let (mut mine, theirs) = tokio::io::duplex(16);
+        let writes = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            mine.write_all(b"1\n2\n3\n").await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            drop(mine);
+        };
+        let call = Call::new(format!("{F}{script}")).stdin(Stdin::Stream(Box::new(theirs)));
+        let (outcome, ()) = tokio::join!(outcome(script, call, 5), writes);
+        assert_eq!((outcome.status.clone(), outcome.stdout_text().as_str()), (Status::Exited(0), stdout), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn commands_that_read_no_input_do_not_wait_for_it() {
+    for script in ["echo abc | tr a b; ls; date >f; sort f >g", "cat <f2; f() { echo in f; }; f | cat; sed -n 1p f2"] {
+        let (_open, never) = tokio::io::duplex(16);
+        let call = Call::new(format!(">f2 echo a; {script}; echo done"));
+        let outcome = outcome(script, call.stdin(Stdin::Stream(Box::new(never))), 5).await;
+        assert_eq!(outcome.status, Status::Exited(0), "{script}");
+        assert!(outcome.stdout_text().ends_with("done\n"), "{script}");
+    }
+}
+
 #[tokio::test]
 async fn a_script_that_sleeps_or_computes_without_end_is_timed_out() {
     for script in
@@ -119,8 +165,7 @@ async fn deep_nesting_fails_in_the_shell_s_words() {
     ends("recursion", "f() { f; }; f".into(), 10).await;
     ends("recursion in a substitution", "f() { x=$(f); }; f".into(), 10).await;
     ends("recursion in a subshell", "f() { (f); }; f".into(), 10).await;
-    // The interpreter has no bound of its own for this one: the stack is.
-    outcome("recursion by eval", Call::new("x='eval \"$x\"'; eval \"$x\""), 10).await;
+    ends("recursion by eval", "x='eval \"$x\"'; eval \"$x\"".into(), 10).await;
     ends("recursion by a trap", "trap 'kill -USR1 $$' USR1; kill -USR1 $$".into(), 10).await;
     ends("a shell in a shell", "x='sh -c \"$x\"'; export x; sh -c \"$x\"".into(), 10).await;
     ends("a file that sources itself", "echo '. ./f' >f; . ./f".into(), 10).await;
