@@ -35,7 +35,7 @@ pub use install::{ArchiveError, FetchError, From as InstallFrom, InstallError, I
 pub use limits::{Limits, LimitsError};
 pub use memory::Reset;
 pub use runtime::{
-    Catalog, CatalogError, Driver, Extract, Home, HomeError, ImageSpec, LoadError, Manifest, ManifestError, Mount,
+    Catalog, CatalogError, Driver, Extract, GraftError, Home, HomeError, ImageSpec, LoadError, Manifest, ManifestError, Mount,
     Recipe, RecordError, Source, SplitError,
 };
 pub use sandbox::{Call, CallError, InputFile, Sink, Stdin};

@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 pub use archive::ArchiveError;
 pub use fetch::FetchError;
 
+use crate::runtime::graft::graft;
 use crate::runtime::record::{FileRecord, Record, Thoroughness, write_atomically};
 use crate::runtime::split::{Split, split};
 use crate::runtime::{
-    Beside, Catalog, CatalogError, Home, HomeError, HomeLock, Manifest, Recipe, RecordError, Source, SplitError,
+    Beside, Catalog, CatalogError, GraftError, Home, HomeError, HomeLock, Manifest, Recipe, RecordError, Source, SplitError,
 };
 use crate::runtime::{digest, engine};
 
@@ -83,6 +84,16 @@ pub enum InstallError {
         module: String,
         /// Why not.
         error: SplitError,
+    },
+    /// The functions to add to the module do not fit it.
+    #[error("the graft `{graft}` of the module `{module}`: {error}")]
+    Graft {
+        /// The file beside the manifest.
+        graft: String,
+        /// The module's path in the source.
+        module: String,
+        /// Why not.
+        error: GraftError,
     },
     /// The compiler or the engine failed.
     #[error("the runtime `{name}` could not be compiled: {error:#}")]
@@ -282,7 +293,7 @@ impl Install<'_> {
         let manifest = &self.recipe.manifest;
         let source = self.source(from)?;
         (self.progress)(Step::Extract);
-        let module = source.read(&manifest.module)?;
+        let module = self.grafted(source.read(&manifest.module)?)?;
         let folder = self.extract(&source)?;
 
         let refused = |error| InstallError::Module { module: manifest.module.clone(), error };
@@ -322,6 +333,15 @@ impl Install<'_> {
                 Beside::BuiltIn(files) => archive::Files::BuiltIn(files),
             }),
         }
+    }
+
+    /// The module with the functions that the manifest adds to it.
+    fn grafted(&self, module: Vec<u8>) -> Result<Vec<u8>, InstallError> {
+        let manifest = &self.recipe.manifest;
+        let Some(file) = &manifest.graft else { return Ok(module) };
+        let refused =
+            |error| InstallError::Graft { graft: file.clone(), module: manifest.module.clone(), error };
+        graft(&module, &self.recipe.content(file)?).map_err(refused)
     }
 
     /// The runtime's own files, in a folder of the partial install.

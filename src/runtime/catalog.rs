@@ -95,7 +95,8 @@ impl Recipe {
             .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))
     }
 
-    fn content(&self, name: &str) -> Result<Vec<u8>, CatalogError> {
+    /// The content of a file beside the manifest.
+    pub(crate) fn content(&self, name: &str) -> Result<Vec<u8>, CatalogError> {
         match &self.files {
             Files::BuiltIn(files) => {
                 let found = files.iter().find(|(known, _)| *known == name);
@@ -117,14 +118,17 @@ impl Recipe {
         }
     }
 
-    /// The digest of everything that decides what an install makes: the manifest, the warm-up files, and, for a source
-    /// in a folder, the module.
+    /// The digest of everything that decides what an install makes: the manifest, the warm-up files, the graft, and, for
+    /// a source in a folder, the module.
     pub(crate) fn digest(&self) -> Result<String, CatalogError> {
         let mut parts = vec![digest::of_bytes(self.text.as_bytes())];
         for image in self.manifest.images.values() {
             for file in &image.warm_up {
                 parts.push(digest::of_bytes(&self.content(file)?));
             }
+        }
+        if let Some(graft) = &self.manifest.graft {
+            parts.push(digest::of_bytes(&self.content(graft)?));
         }
         if let super::Source::Folder { folder } = &self.manifest.source {
             let module = match folder.as_str() {
@@ -166,7 +170,15 @@ impl Catalog {
                 ("ampoule_sh.wasm", include_bytes!(concat!(env!("OUT_DIR"), "/ampoule_sh.wasm"))),
             ],
         );
-        Catalog { recipes: [python, sh].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
+ 
+        let javascript = Recipe::built_in(
+            include_str!("../../runtimes/javascript/runtime.toml"),
+            &[
+                ("entry.wat", include_bytes!("../../runtimes/javascript/entry.wat")),
+                ("boot.js", include_bytes!("../../runtimes/javascript/boot.js")),
+            ],
+        );
+        Catalog { recipes: [python, sh, javascript].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
     }
 
     /// The same catalog with one more runtime. Its name, images and extensions must be its own.

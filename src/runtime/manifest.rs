@@ -33,6 +33,14 @@ pub struct Manifest {
     /// Functions to export that the module knows only in its name section.
     #[serde(default)]
     pub exports: Vec<String>,
+    /// A file beside the manifest with functions to add to the module: WebAssembly in text or binary form that imports
+    /// what it needs from `module` by name, the names of the name section included.
+    #[serde(default)]
+    pub graft: Option<String>,
+    /// Whether each call's text also has `seed`, 64 hexadecimal digits of fresh random bits, for a module that has no
+    /// way to ask the host for them.
+    #[serde(default)]
+    pub seed: bool,
     /// Files taken from the source into the runtime's own folder.
     #[serde(default)]
     pub extract: Vec<Extract>,
@@ -176,6 +184,7 @@ impl Manifest {
             return refuse("source.sha256", sha256, "it must be 64 lower-case hexadecimal digits");
         }
         let mut paths = vec![("module", &self.module)];
+        paths.extend(self.graft.iter().map(|graft| ("graft", graft)));
         paths.extend(self.extract.iter().map(|extract| ("extract.to", &extract.to)));
         paths.extend(self.mounts.iter().map(|mount| ("mounts.folder", &mount.folder)));
         paths.extend(self.images.values().flat_map(|image| &image.warm_up).map(|file| ("warm-up", file)));

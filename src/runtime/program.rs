@@ -52,6 +52,7 @@ pub(crate) struct Program {
     pub name: String,
     pub driver: DriverRecord,
     pub default_script_name: String,
+    pub seed: bool,
     pub environment: BTreeMap<String, String>,
     /// Host folders and where the guest sees them, read-only, in an order that never changes: the guest's C library
     /// has numbered them by the time an image is taken.
@@ -96,6 +97,7 @@ impl Program {
             name: image.to_owned(),
             driver: record.driver,
             default_script_name: record.default_script_name.clone(),
+            seed: record.seed,
             environment: record.environment.clone(),
             mounts: record.mounts.iter().map(|mount| (folder.join(&mount.folder), mount.guest.clone())).collect(),
             globals: resolve(&module, &found.globals).map_err(failed)?,

@@ -28,6 +28,9 @@ pub(crate) struct Record {
     pub fingerprint: String,
     pub driver: DriverRecord,
     pub default_script_name: String,
+    /// Whether a call's text has random bits in it.
+    #[serde(default)]
+    pub seed: bool,
     pub extensions: Vec<String>,
     pub environment: BTreeMap<String, String>,
     /// The runtime's own folder, relative to `runtimes/<name>`.
@@ -144,6 +147,7 @@ impl Record {
             fingerprint,
             driver: manifest.driver.into(),
             default_script_name: manifest.default_script_name.clone(),
+            seed: manifest.seed,
             extensions: manifest.extensions.clone(),
             environment: manifest.environment.clone(),
             folder,

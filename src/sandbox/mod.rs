@@ -148,7 +148,10 @@ impl Sandbox {
         let start = Instant::now();
         let text = match self.entry {
             Entry::Command { .. } => None,
-            Entry::Turn { .. } => Some(turn_text(&source, &arguments, &variables, &scratch.id().guest_path())),
+            Entry::Turn { .. } => {
+                let seed = self.program.seed.then(rand::random::<[u8; 32]>);
+                Some(turn_text(&source, &arguments, &variables, &scratch.id().guest_path(), seed))
+            }
         };
         let ended = {
             let _ticking = ticker.running();
@@ -323,16 +326,25 @@ fn script_file(name: &str) -> String {
 }
 
 /// The text of a turn: the call as a JSON object.
-fn turn_text(source: &str, arguments: &[String], variables: &Environment, directory: &str) -> String {
+fn turn_text(
+    source: &str,
+    arguments: &[String],
+    variables: &Environment,
+    directory: &str,
+    seed: Option<[u8; 32]>,
+) -> String {
     let environment: serde_json::Map<_, _> =
         variables.pairs().iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
-    let call = serde_json::json!({
+    let mut call = serde_json::json!({
         "name": arguments[0],
         "source": source,
         "args": &arguments[1..],
         "env": environment,
         "cwd": directory,
     });
+    if let Some(seed) = seed {
+        call["seed"] = crate::runtime::digest::hex(&seed).into();
+    }
     call.to_string()
 }
 
