@@ -33,9 +33,12 @@
   (import "module" "JS_PromiseState" (func $promise_state (param i32 i64) (result i32)))
   (import "module" "JS_PromiseResult" (func $promise_result (param i32 i64) (result i64)))
 
+  (import "module" "JS_NewUint8ArrayCopy" (func $new_bytes (param i32 i32 i32) (result i64)))
+  (import "module" "JS_GetArrayBuffer" (func $buffer (param i32 i32 i64) (result i32)))
+
   ;; The context; 0 before the first turn.
   (global $context (mut i32) (i32.const 0))
-  ;; Sixteen bytes of memory for answers that come through a pointer.
+  ;; Sixteen bytes of memory for answers that come through a pointer, and a file name behind them.
   (global $answer (mut i32) (i32.const 0))
   ;; The function that the boot files want called, `hook(kind, a, b)`; undefined before they have set it.
   (global $hook (mut i64) (i64.const 0x300000000))
@@ -55,8 +58,8 @@
     (if (i32.eqz (global.get $context)) (then (call $start)))
     (if (i64.eq (global.get $hook) (i64.const 0x300000000)) (then
       ;; eval_buf answers -1 after it has printed what is wrong.
-      (return (i32.and (call $eval_buf (global.get $context) (local.get $text) (local.get $length) (global.get $answer)
-        (i32.const 1)) (i32.const 1)))))
+      (return (i32.and (call $eval_buf (global.get $context) (local.get $text) (local.get $length)
+        (i32.add (global.get $answer) (i32.const 16)) (i32.const 1)) (i32.const 1)))))
     (local.set $value (call $new_string (global.get $context) (local.get $text) (local.get $length)))
     (loop $again
       (local.set $status (call $call_hook (i32.const 0) (local.get $value) (i64.const 0x300000000)))
@@ -75,7 +78,10 @@
   (func $start
     (if (call $qjs_init) (then (unreachable)))
     (global.set $context (call $qjs_get_context))
-    (global.set $answer (call $calloc (i32.const 16) (i32.const 1))))
+    (global.set $answer (call $calloc (i32.const 32) (i32.const 1)))
+    ;; "<ampoule>", the name of the boot files in stacks.
+    (i64.store offset=16 (global.get $answer) (i64.const 0x656C756F706D613C))
+    (i32.store8 offset=24 (global.get $answer) (i32.const 0x3E)))
 
   (func $run_jobs
     (local $ran i32)
@@ -155,6 +161,18 @@
       (global.set $random_0 (call $joined (local.get $a) (i64.load offset=16 (local.get $values))))
       (global.set $random_1 (i64.or (i64.const 1) (call $joined (i64.load offset=24 (local.get $values))
         (i64.load offset=32 (local.get $values)))))))
+    ;; 8: the UTF-8 bytes of the text `a`.
+    (if (i32.eq (local.get $what) (i32.const 8)) (then
+      (local.set $file (call $to_text (local.get $context) (global.get $answer) (local.get $a) (i32.const 0)))
+      (if (i32.eqz (local.get $file)) (then (return (i64.const 0x600000000))))
+      (local.set $result (call $new_bytes (local.get $context) (local.get $file) (i32.load (global.get $answer))))
+      (call $free_text (local.get $context) (local.get $file))
+      (return (local.get $result))))
+    ;; 9: the text of `c` bytes of UTF-8 from `b` on in the buffer `a`.
+    (if (i32.eq (local.get $what) (i32.const 9)) (then
+      (local.set $file (call $buffer (local.get $context) (global.get $answer) (local.get $a)))
+      (return (call $new_string (local.get $context)
+        (i32.add (local.get $file) (i32.load offset=16 (local.get $values))) (i32.load offset=24 (local.get $values))))))
     (i64.const 0x300000000))
 
   (func $joined (param $low i64) (param $high i64) (result i64)
