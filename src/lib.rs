@@ -29,16 +29,18 @@ mod memory;
 mod runtime;
 mod sandbox;
 mod script;
+mod transform;
 
 pub use executor::{BuildError, ExecuteError, ScriptExecutor, WasmExecutor, WasmExecutorBuilder};
 pub use install::{ArchiveError, FetchError, From as InstallFrom, InstallError, Installer, State, Step};
 pub use limits::{Limits, LimitsError};
 pub use memory::Reset;
 pub use runtime::{
-    Catalog, CatalogError, Driver, Extract, GraftError, Home, HomeError, ImageSpec, LoadError, Manifest, ManifestError, Mount,
-    Recipe, RecordError, Source, SplitError,
+    Catalog, CatalogError, Driver, Extract, GraftError, Home, HomeError, ImageSpec, LoadError, Manifest, ManifestError,
+    Mount, Recipe, RecordError, Source, SplitError,
 };
 pub use sandbox::{Call, CallError, InputFile, Sink, Stdin};
 pub use script::{Origin, Outcome, ScriptRequest, Status, TRAP_EXIT_CODE, Usage, content_sha256};
 /// Cancels calls; of the crate `tokio-util`.
 pub use tokio_util::sync::CancellationToken;
+pub use transform::{Transform, TransformSpec};

@@ -40,6 +40,11 @@ function difference(actual, expected, headline, isShort) {
     return `${headline}\n\n${a} !== ${b}\n`;
   }
   const left = a.split("\n"), right = b.split("\n");
+  if (isShort && left.length === 1 && right.length === 1 && typeof actual === "string" && typeof expected === "string") {
+    let at = 0;
+    while (a[at] === b[at]) at++;
+    if (at > 2) return `${headline}\n+ actual - expected\n\n+ ${a}\n- ${b}\n${" ".repeat(at + 2)}^`;
+  }
   return `${headline}\n+ actual - expected\n\n${marked(left, right).join("\n")}`;
 }
 
@@ -71,9 +76,12 @@ const same = (a, b) => a === b || `${a},` === b || a === `${b},`;
 function ok(...args) {
   const [value, message] = args;
   if (value) return;
-  fail(value, true, message, "==", () => args.length === 0
-    ? "No value argument passed to `assert.ok()`"
-    : "The expression evaluated to a falsy value:\n\n  assert(" + ampoule.argumentsAt(new Error()) + ")\n");
+  fail(value, true, message, "==", () => {
+    if (args.length === 0) return "No value argument passed to `assert.ok()`";
+    const call = ampoule.callAt(new Error());
+    return call === undefined ? "The expression evaluated to a falsy value"
+      : `The expression evaluated to a falsy value:\n\n  ${call}\n`;
+  });
 }
 
 const assert = (...args) => ok(...args);
@@ -175,7 +183,7 @@ const methods = {
     needTwo(arguments.length);
     if (isDeepEqual(actual, expected, false)) return;
     fail(actual, expected, message, "deepEqual", () =>
-      `Expected values to be loosely deep-equal:\n\n${inspect(actual)}\n\nshould loosely deep-equal\n\n${inspect(expected)}`);
+      `Expected values to be loosely deep-equal:\n\n${shown(actual)}\n\nshould loosely deep-equal\n\n${shown(expected)}`);
   },
   notDeepEqual(actual, expected, message) {
     needTwo(arguments.length);
@@ -193,7 +201,10 @@ const methods = {
     needTwo(arguments.length);
     if (!isDeepEqual(actual, expected, true)) return;
     fail(actual, expected, message, "notDeepStrictEqual", () =>
-      `Expected "actual" not to be strictly deep-equal to: ${inspect(expected)}`);
+      {
+      const text = shown(expected);
+      return `Expected "actual" not to be strictly deep-equal to:${text.includes("\n") ? `\n\n${text}\n` : ` ${text}`}`;
+    });
   },
   match(text, pattern, message) {
     if (typeof text === "string" && pattern.test(text)) return;

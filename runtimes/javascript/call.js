@@ -20,6 +20,7 @@ function hook(kind, a, b) {
 }
 
 function begin(text) {
+  ampoule.startClock();
   const request = JSON.parse(text);
   call.cwd = request.cwd;
   call.path = request.name.startsWith("/") ? request.name : `${request.cwd}/${request.name}`;

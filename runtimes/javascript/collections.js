@@ -1,3 +1,5 @@
+// Maps, sets and weak references, where the engine shows less than Node.
+//
 // What an iterator of a map or set goes through. The engine has no way to look into one, so its makers note where it
 // comes from; one that was taken further shows what it had at first. `for (... of map)` does not pass here.
 
@@ -27,4 +29,18 @@ function itemsLeft(iterator) {
   return source === undefined ? [] : Array.from(source.make.call(source.of));
 }
 
-Object.assign(ampoule, { pairIterators, itemsLeft });
+// What a WeakRef was made for is there until the script's turn is over, though nothing else holds it: the engine counts
+// references and would let it go at once.
+const kept = [];
+const NativeRef = WeakRef;
+
+class KeepingRef extends NativeRef {
+  constructor(target) {
+    super(target);
+    kept.push(target);
+  }
+}
+Object.defineProperty(KeepingRef, "name", { value: "WeakRef" });
+ampoule.hidden(globalThis, { WeakRef: KeepingRef });
+
+Object.assign(ampoule, { kept, pairIterators, itemsLeft });

@@ -91,6 +91,9 @@ function makeConsole(log, warn) {
     error: (...args) => warn(...args),
     groupCollapsed: (...args) => group(...args),
   };
+  for (const [name, method] of Object.entries(methods)) {
+    Object.defineProperty(method, "name", { value: name, configurable: true });
+  }
   return methods;
 }
 
@@ -154,11 +157,8 @@ function table(data, wanted) {
 
 function draw(head, body) {
   const widths = head.map((title, i) => Math.max(...[title, ...body.map((row) => row[i])].map(width)) + 2);
-  const centred = (text, i) => {
-    const left = Math.floor((widths[i] - width(text)) / 2);
-    return " ".repeat(left) + text + " ".repeat(widths[i] - width(text) - left);
-  };
-  const row = (cells) => `│${cells.map(centred).join("│")}│`;
+  const padded = (text, i) => ` ${text}${" ".repeat(widths[i] - width(text) - 1)}`;
+  const row = (cells) => `│${cells.map(padded).join("│")}│`;
   const rule = (left, middle, right) => left + widths.map((columns) => "─".repeat(columns)).join(middle) + right;
   return [rule("┌", "┬", "┐"), row(head), rule("├", "┼", "┤"), ...body.map(row), rule("└", "┴", "┘")].join("\n");
 }

@@ -8,10 +8,7 @@ class EventEmitter {
   static captureRejections = false;
 
   constructor() {
-    this._events ??= Object.create(null);
-    if (!Object.hasOwn(this, "_events")) this._events = Object.create(null);
-    this._eventsCount = 0;
-    this._maxListeners = undefined;
+    begin(this);
   }
 
   setMaxListeners(count) {
@@ -24,8 +21,8 @@ class EventEmitter {
   }
 
   emit(name, ...args) {
-    const listeners = this._events?.[name];
-    if (listeners === undefined || listeners.length === 0) {
+    const listeners = listenersOf(this, name);
+    if (listeners.length === 0) {
       if (name !== "error") return false;
       const [error] = args;
       if (error instanceof Error) throw error;
@@ -57,8 +54,7 @@ class EventEmitter {
 
   off(name, listener) {
     requireFunction(listener, "listener");
-    const listeners = this._events?.[name];
-    if (listeners === undefined) return this;
+    const listeners = listenersOf(this, name);
     const index = listeners.findLastIndex((known) => known === listener || known.listener === listener);
     if (index === -1) return this;
     const rest = listeners.toSpliced(index, 1);
@@ -66,7 +62,7 @@ class EventEmitter {
       delete this._events[name];
       this._eventsCount--;
     } else {
-      this._events[name] = rest;
+      keep(this, name, rest);
     }
     if (this._events.removeListener !== undefined) this.emit("removeListener", name, listener);
     return this;
@@ -85,15 +81,15 @@ class EventEmitter {
   }
 
   listeners(name) {
-    return (this._events?.[name] ?? []).map((listener) => listener.listener ?? listener);
+    return listenersOf(this, name).map((listener) => listener.listener ?? listener);
   }
 
   rawListeners(name) {
-    return [...(this._events?.[name] ?? [])];
+    return [...listenersOf(this, name)];
   }
 
   listenerCount(name, listener) {
-    const listeners = this._events?.[name] ?? [];
+    const listeners = listenersOf(this, name);
     if (listener === undefined) return listeners.length;
     return listeners.filter((known) => known === listener || known.listener === listener).length;
   }
@@ -105,21 +101,42 @@ class EventEmitter {
 EventEmitter.prototype.addListener = EventEmitter.prototype.on;
 EventEmitter.prototype.removeListener = EventEmitter.prototype.off;
 
+const shapeMode = Symbol("shapeMode"), kCapture = Symbol("kCapture");
+
+function begin(emitter) {
+  if (!Object.hasOwn(emitter, "_events") || emitter._events === undefined) emitter._events = Object.create(null);
+  emitter._eventsCount = 0;
+  emitter._maxListeners = undefined;
+  emitter[shapeMode] = false;
+  emitter[kCapture] = false;
+}
+
+// One listener is kept as it is, several as an array.
+function listenersOf(emitter, name) {
+  const found = emitter._events?.[name];
+  return found === undefined ? [] : typeof found === "function" ? [found] : found;
+}
+
+function keep(emitter, name, listeners) {
+  emitter._events[name] = listeners.length === 1 ? listeners[0] : listeners;
+}
+
 function add(emitter, name, listener, first) {
   requireFunction(listener, "listener");
   emitter._events ??= Object.create(null);
   if (emitter._events.newListener !== undefined) emitter.emit("newListener", name, listener.listener ?? listener);
-  const known = emitter._events[name];
-  if (known === undefined) emitter._eventsCount = (emitter._eventsCount ?? 0) + 1;
-  emitter._events[name] = known === undefined ? [listener] : first ? [listener, ...known] : [...known, listener];
+  const known = listenersOf(emitter, name);
+  if (known.length === 0) emitter._eventsCount = (emitter._eventsCount ?? 0) + 1;
+  keep(emitter, name, first ? [listener, ...known] : [...known, listener]);
   return emitter;
 }
 
 function onceOf(emitter, name, listener) {
-  const wrapped = function (...args) {
+  const onceWrapper = function (...args) {
     emitter.off(name, wrapped);
     return Reflect.apply(listener, emitter, args);
   };
+  const wrapped = onceWrapper.bind(undefined);
   wrapped.listener = listener;
   return wrapped;
 }
@@ -195,9 +212,7 @@ function on(emitter, name, options) {
 // Scripts also call it without `new`, on an object that inherits from it.
 const Callable = new Proxy(EventEmitter, {
   apply(target, self) {
-    self._events = Object.create(null);
-    self._eventsCount = 0;
-    self._maxListeners = undefined;
+    begin(self);
   },
 });
 hidden(EventEmitter.prototype, { constructor: Callable });

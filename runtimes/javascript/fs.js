@@ -130,7 +130,7 @@ function readFileSync(path, options) {
   const encoding = encodingIn(options);
   if (encoding !== undefined && encoding !== null) encodingOf(encoding);
   let bytes;
-  if (typeof path === "number") {
+  if (Number.isInteger(path)) {
     bytes = readAll(path, 0);
   } else {
     path = pathOf(path);
@@ -382,7 +382,7 @@ function rmSync(path, options = {}) {
   const { stat, failed } = statOf(path);
   if (stat === undefined) {
     if (options.force) return;
-    throw systemError(failed, "stat", path);
+    throw systemError(failed, "lstat", path);
   }
   if ((stat.mode & os.S_IFMT) !== os.S_IFDIR) return unlinkSync(path);
   if (!options.recursive) {

@@ -6,7 +6,7 @@ const { native } = ampoule;
 const CUSTOM = Symbol.for("nodejs.util.inspect.custom");
 const DEFAULTS = {
   showHidden: false, depth: 2, colors: false, customInspect: true, showProxy: false, maxArrayLength: 100,
-  maxStringLength: 10000, breakLength: 128, compact: 3, sorted: false, getters: false, numericSeparator: false,
+  maxStringLength: 10000, breakLength: 80, compact: 3, sorted: false, getters: false, numericSeparator: false,
 };
 
 const PLAIN_KEY = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
@@ -116,7 +116,7 @@ function quoted(text) {
   }
   const escaped = text.replace(
     /[\x00-\x1F\\\x7F-\x9F]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g,
-    (unit) => ESCAPED[unit] ?? (unit > "\xFF" ? `\\u${hex(unit)}` : `\\x${hex(unit).padStart(2, "0")}`),
+    (unit) => ESCAPED[unit] ?? (unit > "\xFF" ? `\\u${hex(unit).toLowerCase()}` : `\\x${hex(unit).padStart(2, "0")}`),
   );
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }
@@ -711,7 +711,7 @@ function inColumns(ctx, output, array) {
   const most = longest + 2;
   if (most * 3 + ctx.indentation >= ctx.breakLength || !(total / most > 5 || longest <= 6)) return output;
   const bias = Math.sqrt(most - total / output.length);
-  const biased = Math.max(most - bias, 1);
+  const biased = Math.max(most - 3 - bias, 1);
   const columns = Math.min(
     Math.round(Math.sqrt(2.5 * biased * shown) / biased),
     Math.floor((ctx.breakLength - ctx.indentation) / most),

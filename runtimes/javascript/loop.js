@@ -17,10 +17,10 @@ function nextTick(callback, ...args) {
 // --- Timers ---
 
 // Whole milliseconds, as Node counts them: timers of one millisecond fire in the order in which they were set.
-const now = () => Math.floor(performance.now());
+const now = () => Math.floor(ampoule.now());
 const timers = new Map();
 let immediates = [];
-let made = 0, scheduled = 0;
+let made = 0, scheduled = 0, firstRound = 1;
 
 class Timeout {
   #refs = true;
@@ -222,7 +222,7 @@ function fire(timer) {
     timers.delete(timer.id);
     timer._destroyed = true;
   } else {
-    timer.due = now() + timer._repeat;
+    timer.due = Math.max(now(), timer.due) + timer._repeat;
     schedule(timer);
   }
   run(timer._onTimeout, timer, timer._timerArgs ?? []);
@@ -230,6 +230,7 @@ function fire(timer) {
 
 // One thing that is due, or a wait for it. False when nothing is left that the script would wait for.
 function step() {
+  if (ampoule.kept.length > 0) ampoule.kept.length = 0;
   if (ticks.length > 0) {
     runTicks();
     return true;
@@ -243,10 +244,12 @@ function step() {
     return true;
   }
   const next = earliest();
-  if (next !== undefined && next.due <= now()) {
+  // In the first round Node is no sooner here than a millisecond after it set its timers.
+  if (next !== undefined && next.due <= now() + firstRound) {
     fire(next);
     return true;
   }
+  firstRound = 0;
   if (immediates.length > 0) {
     running = immediates;
     immediates = [];

@@ -210,7 +210,6 @@ function warning(message, type = "Warning", code) {
 
 // --- Time and memory ---
 
-let startedAt = 0;
 
 function hrtime(earlier) {
   const ms = performance.now();
@@ -266,12 +265,12 @@ Object.assign(process, {
     if (failed < 0) throw ampoule.systemError(failed, "chdir", ampoule.cwd(), directory);
     ampoule.call.cwd = modules.path.resolve(ampoule.call.cwd, directory);
   },
-  uptime: () => (performance.now() - startedAt) / 1000,
+  uptime: () => performance.now() / 1000,
   cpuUsage: (earlier) => {
-    const user = Math.round((performance.now() - startedAt) * 1000) - (earlier?.user ?? 0);
+    const user = Math.round((performance.now()) * 1000) - (earlier?.user ?? 0);
     return { user, system: 0 };
   },
-  resourceUsage: () => ({ userCPUTime: Math.round((performance.now() - startedAt) * 1000), systemCPUTime: 0, maxRSS: 4096 }),
+  resourceUsage: () => ({ userCPUTime: Math.round((performance.now()) * 1000), systemCPUTime: 0, maxRSS: 4096 }),
   umask: () => 0o22,
   getuid: () => 0,
   geteuid: () => 0,
@@ -292,7 +291,7 @@ process.off = EventEmitter.prototype.off;
 Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
 
 // A variable is always text, as in the system's own environment.
-const environment = () => new Proxy({}, {
+const environment = (variables) => new Proxy(variables, {
   set(variables, name, value) {
     if (typeof name === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
     variables[name] = `${value}`;
@@ -308,10 +307,7 @@ const environment = () => new Proxy({}, {
 const constant = std.getenviron();
 
 function startProcess({ args, env, path }) {
-  startedAt = performance.now();
-  const variables = environment();
-  Object.assign(variables, constant, env, { PWD: ampoule.call.cwd });
-  process.env = variables;
+  process.env = environment({ ...constant, ...env, PWD: ampoule.call.cwd });
   process.argv = [process.execPath, path, ...args];
 }
 

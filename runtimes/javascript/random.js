@@ -6,12 +6,14 @@ const { native } = ampoule;
 const state = new Uint32Array(16), block = new Uint32Array(16);
 const blockBytes = new Uint8Array(block.buffer);
 let used = 64;
+// The call's key, until something asks for random bytes.
+let key;
 
-function seed(text) {
+function takeKey(text) {
+  key = undefined;
   state.set([0x61707865, 0x3320646E, 0x79622D32, 0x6B206574]);
   for (let i = 0; i < 8; i++) state[4 + i] = parseInt(text.slice(8 * i, 8 * i + 8), 16);
   state.fill(0, 12);
-  used = 64;
 }
 
 function quarter(x, a, b, c, d) {
@@ -28,6 +30,7 @@ function quarter(x, a, b, c, d) {
 const rotated = (word, bits) => (word << bits) | (word >>> (32 - bits));
 
 function nextBlock() {
+  if (key !== undefined) takeKey(key);
   block.set(state);
   for (let round = 0; round < 10; round++) {
     quarter(block, 0, 4, 8, 12);
@@ -57,11 +60,10 @@ function fillRandom(bytes) {
   return bytes;
 }
 
-// The first bytes of the stream seed Math.random, which is fast and no secret.
+// What the call's seed has after the key is for Math.random, which is fast and no secret: it tells nothing of the key.
 function startRandom(text) {
-  seed(text);
-  const words = new Int32Array(fillRandom(new Uint8Array(16)).buffer);
-  native.seedRandom(words[0], words[1], words[2], words[3]);
+  key = text;
+  native.seedRandom(...[0, 1, 2, 3].map((i) => parseInt(text.slice(64 + 8 * i, 72 + 8 * i), 16) | 0));
 }
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

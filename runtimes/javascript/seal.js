@@ -4,7 +4,17 @@ const { ampoule } = globalThis;
 const { native, hook, std } = ampoule;
 
 // What the engine brings and neither Node nor Deno has.
-for (const name of ["print", "scriptArgs", "execArgv", "argv0", "InternalError"]) delete globalThis[name];
+for (const name of ["print", "scriptArgs", "execArgv", "argv0", "navigator"]) delete globalThis[name];
+
+// What a script sees when it lists the globals, in Node's order.
+Object.defineProperty(globalThis, "global", { value: globalThis, writable: true, configurable: true, enumerable: true });
+const LISTED = ["global", "clearImmediate", "setImmediate", "clearInterval", "clearTimeout", "setInterval", "setTimeout",
+  "queueMicrotask", "structuredClone", "atob", "btoa", "performance", "fetch", "crypto"];
+for (const name of LISTED) {
+  const value = globalThis[name];
+  delete globalThis[name];
+  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
+}
 
 ampoule.rehearse?.();
 delete globalThis.ampoule;

@@ -67,7 +67,11 @@ ampoule.place = (file, line, column) => {
   if (source === undefined) return { file, line, column };
   if (source.isWrapped && line === 1) column = Math.max(1, column - WRAPPER.length);
   const map = mapOf(source);
-  if (map === null) return { file, line, column };
+  if (map === null) {
+    // The engine points at what `new` makes, and V8 at the `new`.
+    const text = source.text.split("\n")[line - 1] ?? "";
+    return { file, line, column: text.slice(0, column - 1).endsWith("new ") ? column - 4 : column };
+  }
   const places = map.places[line - 1] ?? [];
   const found = places.findLast(([own]) => own <= column - 1) ?? places[0] ??
     map.places.slice(0, line - 1).findLast((earlier) => earlier.length > 0)?.at(-1);
@@ -81,9 +85,14 @@ function lineOf(file, line) {
   return (mapOf(source)?.original ?? source.text).split("\n")[line - 1];
 }
 
-// A line of a text as it runs.
-function ranLine(file, line) {
-  return sources.get(file)?.text.split("\n")[line - 1];
+// What stands before and behind a place in a text as it runs: the rest of its line, and some lines above.
+function textAround(file, line, column) {
+  const source = sources.get(file);
+  const lines = source?.text.split("\n");
+  if (lines?.[line - 1] === undefined) return undefined;
+  const at = Math.max(0, column - 1 - (source.isWrapped && line === 1 ? WRAPPER.length : 0));
+  const above = lines.slice(Math.max(0, line - 5), line - 1).map((text) => `${text}\n`).join("");
+  return { before: above + lines[line - 1].slice(0, at), after: lines[line - 1].slice(at) };
 }
 
 const FRAME = /^ {4}at (?:.*\()?(\/[^()]*):(\d+):(\d+)\)?$/m;
@@ -99,19 +108,33 @@ function excerpt(error) {
   return `${file}:${line}\n${text}\n${before}^\n\n`;
 }
 
-// What stands between the brackets of the call that an error's first frame is.
-function argumentsAt(error) {
-  const found = FRAME.exec(String(error.stack));
-  const text = found === null ? undefined : lineOf(found[1], Number(found[2]));
-  const from = text?.slice(Math.max(0, Number(found[3]) - 1)) ?? "";
-  const open = from.indexOf("(");
-  if (open === -1) return "";
+// The bracket before `at` that is still open there.
+function openBefore(text, at) {
   let depth = 0;
-  for (let i = open; i < from.length; i++) {
-    if (from[i] === "(") depth++;
-    if (from[i] === ")" && --depth === 0) return from.slice(open + 1, i);
+  for (let i = at - 1; i >= 0; i--) {
+    if (text[i] === ")") depth++;
+    if (text[i] === "(" && depth-- === 0) return i;
   }
-  return from.slice(open + 1);
+  return -1;
 }
 
-Object.assign(ampoule, { WRAPPER, keepSource, ranLine, excerpt, argumentsAt });
+// The call that an error's first frame is in, as far as it stands on one line.
+function callAt(error) {
+  const found = FRAME.exec(String(error.stack));
+  const text = found === null ? undefined : lineOf(found[1], Number(found[2]));
+  if (text === undefined) return undefined;
+  const at = Math.max(0, Number(found[3]) - 1);
+  // The engine points at the call, or at the last of its arguments.
+  const isCall = /^[\w$.]+\s*\(/.test(text.slice(at));
+  const open = isCall ? text.indexOf("(", at) : openBefore(text, at);
+  if (open === -1) return undefined;
+  const start = open - /[\w$.]*\s*$/.exec(text.slice(0, open))[0].length;
+  let depth = 0;
+  for (let i = open; i < text.length; i++) {
+    if (text[i] === "(") depth++;
+    if (text[i] === ")" && --depth === 0) return text.slice(start, i + 1);
+  }
+  return undefined;
+}
+
+Object.assign(ampoule, { WRAPPER, keepSource, textAround, openBefore, excerpt, callAt });

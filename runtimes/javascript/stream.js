@@ -275,7 +275,7 @@ function wantMore(stream) {
 
 function arrived(stream) {
   if (stream._readableState.flowing) nextTick(flow, stream);
-  else if (stream._events?.readable) nextTick(announce, stream);
+  else if (stream.listenerCount("readable") > 0) nextTick(announce, stream);
 }
 
 function announce(stream) {

@@ -232,6 +232,48 @@ class AbortController {
   }
 }
 
+// --- Clocks ---
+
+const nativeNow = performance.now.bind(performance);
+let origin = 0, originTime = 0;
+const marks = [];
+
+const clock = {
+  now: () => nativeNow() - origin,
+  get timeOrigin() {
+    return originTime;
+  },
+  mark(name, options) {
+    const entry = { name, entryType: "mark", startTime: options?.startTime ?? clock.now(), duration: 0, detail: options?.detail ?? null };
+    marks.push(entry);
+    return entry;
+  },
+  measure(name, start, end) {
+    if (typeof start === "object" && start !== null) ({ start, end } = start);
+    const at = (mark, usual) => typeof mark === "number" ? mark : marks.findLast((entry) => entry.name === mark)?.startTime ?? usual;
+    const startTime = at(start, 0);
+    const entry = { name, entryType: "measure", startTime, duration: at(end, clock.now()) - startTime, detail: null };
+    marks.push(entry);
+    return entry;
+  },
+  getEntries: () => [...marks],
+  getEntriesByName: (name) => marks.filter((entry) => entry.name === name),
+  getEntriesByType: (type) => marks.filter((entry) => entry.entryType === type),
+  clearMarks: (name) => void marks.splice(0, marks.length, ...marks.filter((entry) => entry.entryType !== "mark" || (name !== undefined && entry.name !== name))),
+  clearMeasures: (name) => void marks.splice(0, marks.length, ...marks.filter((entry) => entry.entryType !== "measure" || (name !== undefined && entry.name !== name))),
+  timerify: (callback) => callback,
+  eventLoopUtilization: () => ({ idle: 0, active: 0, utilization: 0 }),
+  toJSON: () => ({ timeOrigin: originTime }),
+};
+Object.defineProperty(clock, Symbol.toStringTag, { value: "Performance", configurable: true });
+hidden(globalThis, { performance: clock });
+
+// The clock of a call starts with it.
+ampoule.startClock = () => {
+  origin = nativeNow();
+  originTime = Date.now();
+};
+
 // --- Headers and the like are of no use without a network ---
 
 function fetch() {
@@ -257,4 +299,4 @@ for (const Class of [Event, CustomEvent, EventTarget, AbortSignal, AbortControll
 }
 // Threads would need more than one instance.
 for (const name of ["Atomics", "SharedArrayBuffer", "gc"]) delete globalThis[name];
-Object.assign(ampoule, { DOMException });
+Object.assign(ampoule, { DOMException, now: clock.now });

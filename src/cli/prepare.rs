@@ -91,7 +91,9 @@ impl Script {
                 let mut file = fs::File::open(&path).with_context(|| format!("the script `{shown}`"))?;
                 let source = text(&format!("`{shown}`"), &mut file)?;
                 if !self.isolated {
-                    files.give_mentioned(&path, &source, &recipe.manifest.extensions)?;
+                    let manifest = &recipe.manifest;
+                    let endings = [manifest.extensions.as_slice(), &manifest.companions].concat();
+                    files.give_mentioned(&path, &source, &endings)?;
                 }
                 // Its name alone: where it lies on the host is not the script's to know.
                 let name = path.file_name().map(|name| name.to_string_lossy().into_owned());

@@ -19,7 +19,8 @@ use crate::runtime::graft::graft;
 use crate::runtime::record::{FileRecord, Record, Thoroughness, write_atomically};
 use crate::runtime::split::{Split, split};
 use crate::runtime::{
-    Beside, Catalog, CatalogError, GraftError, Home, HomeError, HomeLock, Manifest, Recipe, RecordError, Source, SplitError,
+    Beside, Catalog, CatalogError, GraftError, Home, HomeError, HomeLock, Manifest, Recipe, RecordError, Source,
+    SplitError,
 };
 use crate::runtime::{digest, engine};
 
@@ -339,8 +340,7 @@ impl Install<'_> {
     fn grafted(&self, module: Vec<u8>) -> Result<Vec<u8>, InstallError> {
         let manifest = &self.recipe.manifest;
         let Some(file) = &manifest.graft else { return Ok(module) };
-        let refused =
-            |error| InstallError::Graft { graft: file.clone(), module: manifest.module.clone(), error };
+        let refused = |error| InstallError::Graft { graft: file.clone(), module: manifest.module.clone(), error };
         graft(&module, &self.recipe.content(file)?).map_err(refused)
     }
 

@@ -170,7 +170,7 @@ impl Catalog {
                 ("ampoule_sh.wasm", include_bytes!(concat!(env!("OUT_DIR"), "/ampoule_sh.wasm"))),
             ],
         );
- 
+
         let javascript = Recipe::built_in(
             include_str!("../../runtimes/javascript/runtime.toml"),
             &[
@@ -187,6 +187,7 @@ impl Catalog {
                 ("random.js", include_bytes!("../../runtimes/javascript/random.js")),
                 ("output.js", include_bytes!("../../runtimes/javascript/output.js")),
                 ("console.js", include_bytes!("../../runtimes/javascript/console.js")),
+                ("intl.js", include_bytes!("../../runtimes/javascript/intl.js")),
                 ("path.js", include_bytes!("../../runtimes/javascript/path.js")),
                 ("url.js", include_bytes!("../../runtimes/javascript/url.js")),
                 ("stream.js", include_bytes!("../../runtimes/javascript/stream.js")),
@@ -204,7 +205,12 @@ impl Catalog {
                 ("seal.js", include_bytes!("../../runtimes/javascript/seal.js")),
             ],
         );
-        Catalog { recipes: [python, sh, javascript].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
+        Catalog {
+            recipes: [python, sh, javascript]
+                .into_iter()
+                .map(|recipe| (recipe.manifest.name.clone(), recipe))
+                .collect(),
+        }
     }
 
     /// The same catalog with one more runtime. Its name, images and extensions must be its own.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::transform::TransformSpec;
+
 /// A runtime's description, as its `runtime.toml` gives it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -18,6 +20,9 @@ pub struct Manifest {
     /// Script file extensions that select this runtime, without the dot.
     #[serde(default)]
     pub extensions: Vec<String>,
+    /// Endings of other files that scripts import, such as data: copied like modules from beside a script.
+    #[serde(default)]
+    pub companions: Vec<String>,
     /// How a call starts the guest.
     pub driver: Driver,
     /// The name a script has where the host gives none, such as `-e` code: used for messages and `argv[0]`.
@@ -37,7 +42,7 @@ pub struct Manifest {
     /// what it needs from `module` by name, the names of the name section included.
     #[serde(default)]
     pub graft: Option<String>,
-    /// Whether each call's text also has `seed`, 64 hexadecimal digits of fresh random bits, for a module that has no
+    /// Whether each call's text also has `seed`, 96 hexadecimal digits of fresh random bits, for a module that has no
     /// way to ask the host for them.
     #[serde(default)]
     pub seed: bool,
@@ -50,6 +55,9 @@ pub struct Manifest {
     /// The environment while images are made, and the constants each call gets.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
+    /// Files that are changed on the host before the engine sees them.
+    #[serde(default)]
+    pub transforms: Vec<TransformSpec>,
     /// The images, by name. The runtime's default image has the runtime's name.
     pub images: BTreeMap<String, ImageSpec>,
 }

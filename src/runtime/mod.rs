@@ -15,8 +15,8 @@ pub(crate) mod record;
 pub(crate) mod split;
 
 pub(crate) use catalog::Beside;
-pub use graft::GraftError;
 pub use catalog::{Catalog, CatalogError, Recipe};
+pub use graft::GraftError;
 pub use home::{Home, HomeError};
 pub(crate) use home::{HomeLock, create_private_dir};
 pub(crate) use manifest::is_inside;

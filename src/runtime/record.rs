@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::{Driver, Mount};
 use super::{Home, digest, is_inside};
+use crate::transform::TransformSpec;
 
 /// Raised when the meaning of a record changes; a record of another format counts as not installed.
 const FORMAT: u32 = 2;
@@ -32,6 +33,8 @@ pub(crate) struct Record {
     #[serde(default)]
     pub seed: bool,
     pub extensions: Vec<String>,
+    #[serde(default)]
+    pub transforms: Vec<TransformSpec>,
     pub environment: BTreeMap<String, String>,
     /// The runtime's own folder, relative to `runtimes/<name>`.
     pub folder: String,
@@ -149,6 +152,7 @@ impl Record {
             default_script_name: manifest.default_script_name.clone(),
             seed: manifest.seed,
             extensions: manifest.extensions.clone(),
+            transforms: manifest.transforms.clone(),
             environment: manifest.environment.clone(),
             folder,
             mounts: manifest.mounts.clone(),
