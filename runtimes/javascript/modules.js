@@ -1,7 +1,7 @@
 // CommonJS and ES modules: what a name means, and how a file runs.
 
 const { ampoule } = globalThis;
-const { modules, native, coded, hidden, statOf, os, std } = ampoule;
+const { modules, native, coded, statOf, os, std } = ampoule;
 const { path } = modules;
 
 const cache = Object.create(null);
@@ -54,18 +54,32 @@ function resolve(name, folder) {
   }
 }
 
+// What every call asks of its script's path, without the checks of `node:path`.
+const folderOf = (file) => file.slice(0, file.lastIndexOf("/")) || "/";
+
+function endingOf(file) {
+  const at = file.lastIndexOf(".");
+  return at > file.lastIndexOf("/") + 1 ? file.slice(at) : "";
+}
+
 // --- CommonJS ---
 
 class Module {
+  #parent;
+
   constructor(id, parent) {
     this.id = id;
-    this.path = path.dirname(id);
+    this.path = folderOf(id);
     this.exports = {};
     this.filename = id;
     this.loaded = false;
     this.children = [];
     this.paths = [];
-    hidden(this, { parent });
+    this.#parent = parent;
+  }
+
+  get parent() {
+    return this.#parent;
   }
 
   require(name) {
@@ -172,7 +186,7 @@ function compileEs(text, file) {
 
 // Whether a text is a CommonJS module, then with the function that runs it, or an ES module.
 function kindOf(text, file) {
-  const extension = path.extname(file);
+  const extension = endingOf(file);
   if (extension === ".mjs" || extension === ".mts") return { module: compileEs(text, file) };
   ampoule.keepSource(file, text, true);
   if (extension === ".cjs" || extension === ".cts") return { run: compileCommon(text, file) };
@@ -248,7 +262,7 @@ function importText(name) {
 
 function esText(file, name) {
   const text = readText(file);
-  const extension = path.extname(file);
+  const extension = endingOf(file);
   if (extension === ".json") return `export default JSON.parse(${JSON.stringify(JSON.stringify(parseJson(text, file)))});`;
   if (extension === ".cjs" || extension === ".cts" || (extension !== ".mjs" && extension !== ".mts" && isCommon(text, file))) {
     return bridged(file);
@@ -296,6 +310,15 @@ function provide(name, object) {
   native.runModule(native.compileModule(text, name));
 }
 
+// The objects of a CommonJS module that does nothing.
+function rehearse(file) {
+  const module = new Module(file, null);
+  const text = "console.log(1)";
+  ampoule.keepSource(file, text, true);
+  const run = compileCommon(text, file);
+  return { module, run, require: requireFor(module), made: { args: [], env: {}, path: file } };
+}
+
 let mainModule;
 
 // Runs the call's script; what an ES module's promise comes to is looked at when nothing else is left.
@@ -330,4 +353,4 @@ for (const [name, object] of Object.entries(modules)) {
 provide("ampoule:handed", { take: (file) => handed.get(file) });
 delete ampoule.provided;
 
-Object.assign(ampoule, { runMain, importText, describe, builtIn, compileCommon });
+Object.assign(ampoule, { runMain, importText, describe, builtIn, rehearse });

@@ -63,7 +63,8 @@ function fillRandom(bytes) {
 // What the call's seed has after the key is for Math.random, which is fast and no secret: it tells nothing of the key.
 function startRandom(text) {
   key = text;
-  native.seedRandom(...[0, 1, 2, 3].map((i) => parseInt(text.slice(64 + 8 * i, 72 + 8 * i), 16) | 0));
+  const word = (at) => Number(`0x${text.slice(at, at + 8)}`) | 0;
+  native.seedRandom(word(64), word(72), word(80), word(88));
 }
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

@@ -1,4 +1,4 @@
-// The last file before the image is taken: rehearse what calls do, and take what is the runtime's own from the globals.
+// The last file before the image is taken: it takes what is the runtime's own from the globals.
 
 const { ampoule } = globalThis;
 const { native, hook, std } = ampoule;
@@ -16,7 +16,6 @@ for (const name of LISTED) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
 }
 
-ampoule.rehearse?.();
 delete globalThis.ampoule;
 std.gc();
 native.setHook(hook);
