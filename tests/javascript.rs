@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use ampoule::{Call, CancellationToken, Home, Limits, Outcome, Status, Stdin, WasmExecutor};
+use ampoule::{Call, CancellationToken, Home, Outcome, Status, Stdin, WasmExecutor};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -198,7 +198,7 @@ async fn scripts_that_take_all_memory_end_by_themselves() {
         "const all = []; while (true) all.push('y'.repeat(100000) + all.length);",
     ] {
         let mut call = Call::new(script);
-        call.limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
+        call.limits.memory_bytes = 64 << 20;
         let outcome = run(&executor, call).await;
         assert_eq!(outcome.status, Status::Exited(1), "{script}: {}", outcome.stderr_text());
         assert!(outcome.usage.peak_memory_bytes <= 64 << 20);

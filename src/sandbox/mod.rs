@@ -117,7 +117,6 @@ impl Sandbox {
             Entry::Turn { .. } => Environment::default(),
         };
         variables.add_call(&scratch.id().guest_path(), skill.as_deref(), environment);
-        let source = self.transformed(&name, source, &mut files)?;
         let arguments = std::iter::once(name).chain(arguments).collect::<Vec<_>>();
 
         let streams = Streams {
@@ -125,6 +124,18 @@ impl Sandbox {
             stderr: Capture::new(limits.stderr_bytes, stderr),
         };
         let mut quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
+        let transformed = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(RunError::Cancelled),
+            done = within(limits.timeout, self.transformed(&arguments[0], source, &mut files)) => done,
+        };
+        let source = match transformed {
+            Some(transformed) => transformed?,
+            None => {
+                scratch.give_back();
+                return Ok(outcome(Status::TimedOut, &streams, Usage::default()));
+            }
+        };
         let source = match source {
             Ok(source) => source,
             // It never starts: what is wrong with it is its author's to read, as an engine would say it.
@@ -205,7 +216,7 @@ impl Sandbox {
     }
 
     /// The script and its files as the engine takes them. The inner error is a mistake in the script.
-    fn transformed(
+    async fn transformed(
         &self,
         name: &str,
         source: String,
@@ -218,7 +229,7 @@ impl Sandbox {
         for file in files {
             let Some(transform) = transform::of_path(specs, &file.path) else { continue };
             let Ok(text) = std::str::from_utf8(&file.content) else { continue };
-            file.content = match transform.apply(&file.path, text) {
+            file.content = match transform.apply(&file.path, text).await {
                 Ok(text) => text.into(),
                 // It is wrong only if the script asks for it.
                 Err(TransformError::Script(mistake)) => transform.failing(&mistake).into(),
@@ -228,7 +239,7 @@ impl Sandbox {
         }
         match transform::of_path(specs, name) {
             None => Ok(Ok(source)),
-            Some(transform) => match transform.apply(name, &source) {
+            Some(transform) => match transform.apply(name, &source).await {
                 Ok(text) => Ok(Ok(text)),
                 Err(TransformError::Script(mistake)) => Ok(Err(mistake)),
                 Err(TransformError::Host(error)) => Err(RunError::Engine(error.into())),
@@ -343,6 +354,14 @@ impl Sandbox {
         memory.write(&mut *store, pointer as usize, text.as_bytes())?;
         let status = function::<(u32, u32), u32>(store, instance, turn)?.call_async(store, (pointer, length)).await?;
         Ok(status as u8)
+    }
+}
+
+/// Waits for what takes no longer than the timeout, if there is one.
+async fn within<T>(timeout: Option<std::time::Duration>, work: impl Future<Output = T>) -> Option<T> {
+    match timeout {
+        Some(timeout) => tokio::time::timeout(timeout, work).await.ok(),
+        None => Some(work.await),
     }
 }
 

@@ -43,11 +43,11 @@ pub(crate) enum TransformError {
 
 impl Transform {
     /// The text of the file `path` as the engine takes it.
-    pub(crate) fn apply(self, path: &str, text: &str) -> Result<String, TransformError> {
+    pub(crate) async fn apply(self, path: &str, text: &str) -> Result<String, TransformError> {
         match self {
             #[cfg(feature = "typescript")]
             Transform::Typescript => {
-                let text = typescript::to_javascript(path, text).map_err(TransformError::Host)?;
+                let text = typescript::to_javascript(path, text).await.map_err(TransformError::Host)?;
                 text.map_err(TransformError::Script)
             }
             #[cfg(not(feature = "typescript"))]
