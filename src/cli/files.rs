@@ -20,12 +20,15 @@ pub struct Files {
     bytes: u64,
 }
 
-/// A module that may be imported: a source file, or a folder that is a package.
+/// A module that may be imported: a source file, a folder that is a package, or one whose files are named by path.
 struct Candidate {
     name: String,
     path: PathBuf,
     is_folder: bool,
 }
+
+/// The files that make a folder a module of its own name, without their endings.
+const PACKAGE_MARKS: [&str; 2] = ["__init__", "index"];
 
 impl Files {
     pub fn into_inner(self) -> Vec<InputFile> {
@@ -126,8 +129,13 @@ fn candidates(
         let path = entry.path();
         let Some(name) = path.file_stem().and_then(|name| name.to_str()).map(str::to_owned) else { continue };
         let kind = entry.file_type()?;
-        let is_package = || extensions.iter().any(|extension| path.join(format!("__init__.{extension}")).is_file());
-        if kind.is_dir() && is_package() {
+        let is_package = || {
+            let marks = PACKAGE_MARKS.iter().flat_map(|mark| extensions.iter().map(move |e| format!("{mark}.{e}")));
+            marks.into_iter().any(|mark| path.join(mark).is_file())
+        };
+        if kind.is_dir() {
+            // Without such a file a path has to lead into it: `./name/part.js`.
+            let name = if is_package() { name } else { format!("./{name}/") };
             candidates.push(Candidate { name, path, is_folder: true });
         } else if kind.is_file() && is_source(&path, extensions) && Some(entry.file_name().as_os_str()) != script {
             candidates.push(Candidate { name, path, is_folder: false });
@@ -145,8 +153,8 @@ fn is_source(path: &Path, extensions: &[String]) -> bool {
 pub fn mentions(text: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, found)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + found.len()..].chars().next();
+        let before = text[..at].chars().next_back().filter(|_| found.starts_with(is_word));
+        let after = text[at + found.len()..].chars().next().filter(|_| found.ends_with(is_word));
         !before.is_some_and(is_word) && !after.is_some_and(is_word)
     })
 }
@@ -161,6 +169,8 @@ mod tests {
         assert!(mentions("from shapes.round import x", "shapes"));
         assert!(mentions("import a, 'x/shapes.js'", "shapes"));
         assert!(!mentions("import reshapes, shapes2, _shapes", "shapes"));
+        assert!(mentions("import './lib/a.js'", "./lib/"));
+        assert!(!mentions("import './library/a.js'", "./lib/"));
     }
 
     #[test]
@@ -183,6 +193,29 @@ mod tests {
         let mut paths: Vec<String> = files.into_inner().into_iter().map(|file| file.path).collect();
         paths.sort();
         assert_eq!(paths, ["one.py", "pack/__init__.py", "pack/part/deep.py", "two.py"]);
+    }
+
+    #[test]
+    fn folders_that_paths_lead_into_are_given_and_data_with_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("lib/part.mjs", "import data from '../data.json' with { type: 'json' };"),
+            ("lib/readme.md", ""),
+            ("data.json", "{}"),
+            ("pack/index.js", ""),
+            ("other/x.js", ""),
+        ] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let text = "import './lib/part.mjs'; require('./pack'); other();";
+        let mut files = Files::default();
+        let endings = ["js", "mjs", "json"].map(str::to_owned);
+        files.give_mentioned(&folder.path().join("main.js"), text, &endings).unwrap();
+        let mut paths: Vec<String> = files.into_inner().into_iter().map(|file| file.path).collect();
+        paths.sort();
+        assert_eq!(paths, ["data.json", "lib/part.mjs", "pack/index.js"]);
     }
 
     #[test]

@@ -111,7 +111,9 @@ impl Script {
                 let mut file = fs::File::open(&path).with_context(|| format!("the script `{shown}`"))?;
                 let source = text(&format!("`{shown}`"), &mut file)?;
                 if !self.isolated {
-                    files.give_mentioned(&path, &source, &recipe.manifest.extensions)?;
+                    let manifest = &recipe.manifest;
+                    let endings = [manifest.extensions.as_slice(), &manifest.companions].concat();
+                    files.give_mentioned(&path, &source, &endings)?;
                 }
                 prepared(file_name(&path), source, files, false)
             }

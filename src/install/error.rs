@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{ArchiveError, CompileError, FetchError, ProgramError};
-use crate::runtime::{CatalogError, HomeError, SplitError};
+use crate::runtime::{CatalogError, GraftError, HomeError, SplitError};
 
 /// Why a runtime was not installed. What was installed before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,16 @@ pub enum InstallError {
         module: String,
         /// Why not.
         error: SplitError,
+    },
+    /// The functions to add to the module do not fit it.
+    #[error("the graft `{graft}` of the module `{module}`: {error}")]
+    Graft {
+        /// The file beside the manifest.
+        graft: String,
+        /// The module's path in the source.
+        module: String,
+        /// Why not.
+        error: GraftError,
     },
     /// The file is no program that can be run.
     #[error("the program cannot be run: {0}")]

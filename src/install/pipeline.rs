@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Compiler, From, InstallError, Installer, Step, archive, fetch, image};
 use crate::Limits;
+use crate::runtime::graft::graft;
 use crate::runtime::record::{FileRecord, Record, Thoroughness, write_atomically};
 use crate::runtime::split::{Split, split};
 use crate::runtime::{Beside, Manifest, Recipe, Source, digest, engine};
@@ -30,7 +31,7 @@ impl Install<'_> {
         let manifest = &self.recipe.manifest;
         let source = self.source(from)?;
         (self.progress)(Step::Extract);
-        let module = source.read(&manifest.module)?;
+        let module = self.grafted(source.read(&manifest.module)?)?;
         let folder = self.extract(&source)?;
 
         let refused = |error| InstallError::Module { module: manifest.module.clone(), error };
@@ -85,6 +86,14 @@ impl Install<'_> {
                 Beside::Program(module) => archive::Files::Program(module.clone()),
             }),
         }
+    }
+
+    /// The module with the functions that the manifest adds to it.
+    fn grafted(&self, module: Vec<u8>) -> Result<Vec<u8>, InstallError> {
+        let manifest = &self.recipe.manifest;
+        let Some(file) = &manifest.graft else { return Ok(module) };
+        let refused = |error| InstallError::Graft { graft: file.clone(), module: manifest.module.clone(), error };
+        graft(&module, &self.recipe.content(file)?).map_err(refused)
     }
 
     /// The runtime's own files, in a folder of the partial install.

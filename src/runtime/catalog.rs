@@ -110,7 +110,8 @@ impl Recipe {
             .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))
     }
 
-    fn content(&self, name: &str) -> Result<Vec<u8>, CatalogError> {
+    /// The content of a file beside the manifest.
+    pub(crate) fn content(&self, name: &str) -> Result<Vec<u8>, CatalogError> {
         match &self.files {
             Files::BuiltIn(files) => {
                 let found = files.iter().find(|(known, _)| *known == name);
@@ -134,14 +135,17 @@ impl Recipe {
         }
     }
 
-    /// The digest of everything that decides what an install makes: the manifest, the warm-up files, and, for a source
-    /// in a folder, the module.
+    /// The digest of everything that decides what an install makes: the manifest, the warm-up files, the graft, and, for
+    /// a source in a folder, the module.
     pub(crate) fn digest(&self) -> Result<String, CatalogError> {
         let mut parts = vec![digest::of_bytes(self.text.as_bytes())];
         for image in self.manifest.images.values() {
             for file in &image.warm_up {
                 parts.push(digest::of_bytes(&self.content(file)?));
             }
+        }
+        if let Some(graft) = &self.manifest.graft {
+            parts.push(digest::of_bytes(&self.content(graft)?));
         }
         if let super::Source::Folder { folder } = &self.manifest.source {
             let module = match folder.as_str() {
@@ -183,7 +187,47 @@ impl Catalog {
                 ("ampoule_sh.wasm", include_bytes!(concat!(env!("OUT_DIR"), "/ampoule_sh.wasm"))),
             ],
         );
-        Catalog { recipes: [python, sh].into_iter().map(|recipe| (recipe.manifest.name.clone(), recipe)).collect() }
+
+        let javascript = Recipe::built_in(
+            include_str!("../../runtimes/javascript/runtime.toml"),
+            &[
+                ("entry.wat", include_bytes!("../../runtimes/javascript/entry.wat")),
+                ("base.js", include_bytes!("../../runtimes/javascript/base.js")),
+                ("errors.js", include_bytes!("../../runtimes/javascript/errors.js")),
+                ("inspect.js", include_bytes!("../../runtimes/javascript/inspect.js")),
+                ("collections.js", include_bytes!("../../runtimes/javascript/collections.js")),
+                ("events.js", include_bytes!("../../runtimes/javascript/events.js")),
+                ("loop.js", include_bytes!("../../runtimes/javascript/loop.js")),
+                ("encoding.js", include_bytes!("../../runtimes/javascript/encoding.js")),
+                ("buffer.js", include_bytes!("../../runtimes/javascript/buffer.js")),
+                ("web.js", include_bytes!("../../runtimes/javascript/web.js")),
+                ("random.js", include_bytes!("../../runtimes/javascript/random.js")),
+                ("output.js", include_bytes!("../../runtimes/javascript/output.js")),
+                ("console.js", include_bytes!("../../runtimes/javascript/console.js")),
+                ("intl.js", include_bytes!("../../runtimes/javascript/intl.js")),
+                ("path.js", include_bytes!("../../runtimes/javascript/path.js")),
+                ("url.js", include_bytes!("../../runtimes/javascript/url.js")),
+                ("stream.js", include_bytes!("../../runtimes/javascript/stream.js")),
+                ("util.js", include_bytes!("../../runtimes/javascript/util.js")),
+                ("fs.js", include_bytes!("../../runtimes/javascript/fs.js")),
+                ("process.js", include_bytes!("../../runtimes/javascript/process.js")),
+                ("crypto.js", include_bytes!("../../runtimes/javascript/crypto.js")),
+                ("assert.js", include_bytes!("../../runtimes/javascript/assert.js")),
+                ("readline.js", include_bytes!("../../runtimes/javascript/readline.js")),
+                ("others.js", include_bytes!("../../runtimes/javascript/others.js")),
+                ("deno.js", include_bytes!("../../runtimes/javascript/deno.js")),
+                ("sources.js", include_bytes!("../../runtimes/javascript/sources.js")),
+                ("modules.js", include_bytes!("../../runtimes/javascript/modules.js")),
+                ("call.js", include_bytes!("../../runtimes/javascript/call.js")),
+                ("seal.js", include_bytes!("../../runtimes/javascript/seal.js")),
+            ],
+        );
+        Catalog {
+            recipes: [python, sh, javascript]
+                .into_iter()
+                .map(|recipe| (recipe.manifest.name.clone(), recipe))
+                .collect(),
+        }
     }
 
     /// The runtimes that come with this crate, and those that the user has added to `home`. One that cannot be read, or

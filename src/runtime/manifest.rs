@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::transform::TransformSpec;
+
 /// A runtime's description, as its `runtime.toml` gives it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -18,6 +20,9 @@ pub struct Manifest {
     /// Script file extensions that select this runtime, without the dot.
     #[serde(default)]
     pub extensions: Vec<String>,
+    /// Endings of other files that scripts import, such as data: copied like modules from beside a script.
+    #[serde(default)]
+    pub companions: Vec<String>,
     /// How a call starts the guest.
     pub driver: Driver,
     /// The name a script has where the host gives none, such as `-e` code: used for messages and `argv[0]`.
@@ -33,6 +38,14 @@ pub struct Manifest {
     /// Functions to export that the module knows only in its name section.
     #[serde(default)]
     pub exports: Vec<String>,
+    /// A file beside the manifest with functions to add to the module: WebAssembly in text or binary form that imports
+    /// what it needs from `module` by name, the names of the name section included.
+    #[serde(default)]
+    pub graft: Option<String>,
+    /// Whether each call's text also has `seed`, 96 hexadecimal digits of fresh random bits, for a module that has no
+    /// way to ask the host for them.
+    #[serde(default)]
+    pub seed: bool,
     /// Files taken from the source into the runtime's own folder.
     #[serde(default)]
     pub extract: Vec<Extract>,
@@ -42,6 +55,9 @@ pub struct Manifest {
     /// The environment while images are made, and the constants each call gets.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
+    /// Files that are changed on the host before the engine sees them.
+    #[serde(default)]
+    pub transforms: Vec<TransformSpec>,
     /// The images, by name. The runtime's default image has the runtime's name.
     pub images: BTreeMap<String, ImageSpec>,
 }
@@ -185,6 +201,7 @@ impl Manifest {
             return refuse("source.sha256", sha256, "it must be 64 lower-case hexadecimal digits");
         }
         let mut paths = vec![("module", &self.module)];
+        paths.extend(self.graft.iter().map(|graft| ("graft", graft)));
         paths.extend(self.extract.iter().map(|extract| ("extract.to", &extract.to)));
         let outer: Vec<String> = self.extract.iter().map(|extract| extract.source_file().to_owned()).collect();
         paths.extend(outer.iter().map(|file| ("extract.from", file)));
@@ -212,6 +229,7 @@ impl Manifest {
     /// The files beside the manifest that an install reads, its own left out.
     pub(crate) fn files_beside(&self) -> Vec<String> {
         let mut files: Vec<String> = self.images.values().flat_map(|image| image.warm_up.iter().cloned()).collect();
+        files.extend(self.graft.clone());
         if let Source::Folder { folder } = &self.source {
             let extracted = self.extract.iter().map(Extract::source_file);
             let inside = |file: &str| if folder == "." { file.to_owned() } else { format!("{folder}/{file}") };

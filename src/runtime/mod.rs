@@ -7,6 +7,7 @@
 mod catalog;
 pub(crate) mod digest;
 pub(crate) mod engine;
+pub(crate) mod graft;
 mod home;
 mod manifest;
 mod program;
@@ -15,6 +16,7 @@ pub(crate) mod split;
 
 pub(crate) use catalog::Beside;
 pub use catalog::{Catalog, CatalogError, Recipe};
+pub use graft::GraftError;
 pub use home::{Home, HomeError};
 pub(crate) use home::{HomeLock, create_private_dir};
 pub use manifest::{Driver, Extract, ImageSpec, Manifest, ManifestError, Mount, Source};

@@ -10,6 +10,7 @@ use wasmtime::{AsContextMut, Engine, ExternType, Instance, Module, ModuleExport,
 use super::record::{Buffer, DriverRecord, GlobalRecord, GlobalValue, Record, Thoroughness};
 use super::{Home, RecordError, engine};
 use crate::memory::{Creator, ImageFile, Reset, SlotPool, StackPool, load_code};
+use crate::transform::TransformSpec;
 
 /// Why an installed runtime could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,8 @@ pub(crate) struct Program {
     pub name: String,
     pub driver: DriverRecord,
     pub default_script_name: String,
+    pub seed: bool,
+    pub transforms: Vec<TransformSpec>,
     pub environment: BTreeMap<String, String>,
     /// Host folders and where the guest sees them, read-only, in an order that never changes: the guest's C library
     /// has numbered them by the time an image is taken.
@@ -96,6 +99,8 @@ impl Program {
             name: image.to_owned(),
             driver: record.driver,
             default_script_name: record.default_script_name.clone(),
+            seed: record.seed,
+            transforms: record.transforms.clone(),
             environment: record.environment.clone(),
             mounts: record.mounts.iter().map(|mount| (folder.join(&mount.folder), mount.guest.clone())).collect(),
             globals: resolve(&module, &found.globals).map_err(failed)?,

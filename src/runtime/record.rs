@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::{Driver, Mount};
 use super::{Home, digest, is_inside, is_plain_name};
+use crate::transform::TransformSpec;
 
 /// Raised when the meaning of a record changes; a record of another format counts as not installed.
 const FORMAT: u32 = 2;
@@ -28,7 +29,12 @@ pub(crate) struct Record {
     pub fingerprint: String,
     pub driver: DriverRecord,
     pub default_script_name: String,
+    /// Whether a call's text has random bits in it.
+    #[serde(default)]
+    pub seed: bool,
     pub extensions: Vec<String>,
+    #[serde(default)]
+    pub transforms: Vec<TransformSpec>,
     pub environment: BTreeMap<String, String>,
     /// The runtime's own folder, relative to `runtimes/<name>`.
     pub folder: String,
@@ -149,7 +155,9 @@ impl Record {
             fingerprint,
             driver: manifest.driver.into(),
             default_script_name: manifest.default_script_name.clone(),
+            seed: manifest.seed,
             extensions: manifest.extensions.clone(),
+            transforms: manifest.transforms.clone(),
             environment: manifest.environment.clone(),
             folder,
             mounts: manifest.mounts.clone(),

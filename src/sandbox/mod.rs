@@ -47,6 +47,7 @@ use crate::Limits;
 use crate::runtime::Program;
 use crate::runtime::record::DriverRecord;
 use crate::script::{Outcome, Status, Usage};
+use crate::transform::{self, Transform, TransformError};
 
 /// A loaded image, ready to run calls.
 pub(crate) struct Sandbox {
@@ -127,6 +128,27 @@ impl Sandbox {
             stderr: Capture::new(limits.stderr_bytes, stderr),
         };
         let mut quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
+        let transformed = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(RunError::Cancelled),
+            done = within(limits.timeout, self.transformed(&arguments[0], source, &mut files)) => done,
+        };
+        let source = match transformed {
+            Some(transformed) => transformed?,
+            None => {
+                scratch.give_back();
+                return Ok(outcome(Status::TimedOut, &streams, Usage::default()));
+            }
+        };
+        let source = match source {
+            Ok(source) => source,
+            // It never starts: what is wrong with it is its author's to read, as an engine would say it.
+            Err(mistake) => {
+                streams.stderr.say(mistake.as_bytes());
+                scratch.give_back();
+                return Ok(outcome(Status::Exited(1), &streams, Usage::default()));
+            }
+        };
         // A command finds its script as a file; a reactor gets the text with its turn; a program is its own script.
         if self.program.driver == DriverRecord::Command {
             files.push(InputFile { path: script_file(&arguments[0]), content: source.clone().into() });
@@ -160,7 +182,10 @@ impl Sandbox {
         let start = Instant::now();
         let text = match self.entry {
             Entry::Command { .. } => None,
-            Entry::Turn { .. } => Some(turn_text(&source, &arguments, &variables, &scratch.id().guest_path())),
+            Entry::Turn { .. } => {
+                let seed = self.program.seed.then(rand::random::<[u8; 48]>);
+                Some(turn_text(&source, &arguments, &variables, &scratch.id().guest_path(), seed))
+            }
         };
         let ended = {
             let _ticking = ticker.running();
@@ -192,22 +217,47 @@ impl Sandbox {
             None => Status::TimedOut,
             Some(ended) => status(ended)?,
         };
-        let (stdout, stderr) = (streams.stdout.finish(), streams.stderr.finish());
-        let usage = Usage {
-            fuel,
-            wall_time,
-            peak_memory_bytes,
-            bytes_written,
-            stdout_bytes: stdout.written,
-            stderr_bytes: stderr.written,
-        };
-        let truncated = stdout.truncated || stderr.truncated;
+        let usage = Usage { fuel, wall_time, peak_memory_bytes, bytes_written, ..Usage::default() };
+        let outcome = outcome(status, &streams, usage);
         if touched || keep.is_some() {
             clean_up(scratch, entries, keep, files, limits.scratch_bytes).await?;
         } else {
             scratch.give_back();
         }
-        Ok(Outcome { status, stdout: stdout.bytes, stderr: stderr.bytes, truncated, usage })
+        Ok(outcome)
+    }
+
+    /// The script and its files as the engine takes them. The inner error is a mistake in the script.
+    async fn transformed(
+        &self,
+        name: &str,
+        source: String,
+        files: &mut [InputFile],
+    ) -> Result<Result<String, String>, RunError> {
+        let missing = |name: &str, transform: Transform| -> RunError {
+            CallError::NoTransform { name: name.to_owned(), feature: transform.feature() }.into()
+        };
+        let specs = &self.program.transforms;
+        for file in files {
+            let Some(transform) = transform::of_path(specs, &file.path) else { continue };
+            let Ok(text) = std::str::from_utf8(&file.content) else { continue };
+            file.content = match transform.apply(&file.path, text).await {
+                Ok(text) => text.into(),
+                // It is wrong only if the script asks for it.
+                Err(TransformError::Script(mistake)) => transform.failing(&mistake).into(),
+                Err(TransformError::Host(error)) => return Err(RunError::Engine(error.into())),
+                Err(TransformError::Missing) => return Err(missing(&file.path, transform)),
+            };
+        }
+        match transform::of_path(specs, name) {
+            None => Ok(Ok(source)),
+            Some(transform) => match transform.apply(name, &source).await {
+                Ok(text) => Ok(Ok(text)),
+                Err(TransformError::Script(mistake)) => Ok(Err(mistake)),
+                Err(TransformError::Host(error)) => Err(RunError::Engine(error.into())),
+                Err(TransformError::Missing) => Err(missing(name, transform)),
+            },
+        }
     }
 
     fn check_folders(&self, folders: &[Folder]) -> Result<(), CallError> {
@@ -338,6 +388,22 @@ impl Sandbox {
     }
 }
 
+/// Waits for what takes no longer than the timeout, if there is one.
+async fn within<T>(timeout: Option<std::time::Duration>, work: impl Future<Output = T>) -> Option<T> {
+    match timeout {
+        Some(timeout) => tokio::time::timeout(timeout, work).await.ok(),
+        None => Some(work.await),
+    }
+}
+
+/// What came of a call, with what its streams kept.
+fn outcome(status: Status, streams: &Streams, usage: Usage) -> Outcome {
+    let (stdout, stderr) = (streams.stdout.finish(), streams.stderr.finish());
+    let usage = Usage { stdout_bytes: stdout.written, stderr_bytes: stderr.written, ..usage };
+    let truncated = stdout.truncated || stderr.truncated;
+    Outcome { status, stdout: stdout.bytes, stderr: stderr.bytes, truncated, usage }
+}
+
 fn function<P: WasmParams, R: WasmResults>(
     store: &mut Store<Guest>,
     instance: &Instance,
@@ -354,16 +420,25 @@ fn script_file(name: &str) -> String {
 }
 
 /// The text of a turn: the call as a JSON object.
-fn turn_text(source: &str, arguments: &[String], variables: &Environment, directory: &str) -> String {
+fn turn_text(
+    source: &str,
+    arguments: &[String],
+    variables: &Environment,
+    directory: &str,
+    seed: Option<[u8; 48]>,
+) -> String {
     let environment: serde_json::Map<_, _> =
         variables.pairs().iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
-    let call = serde_json::json!({
+    let mut call = serde_json::json!({
         "name": arguments[0],
         "source": source,
         "args": &arguments[1..],
         "env": environment,
         "cwd": directory,
     });
+    if let Some(seed) = seed {
+        call["seed"] = crate::runtime::digest::hex(&seed).into();
+    }
     call.to_string()
 }
 

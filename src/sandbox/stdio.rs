@@ -138,6 +138,11 @@ impl Capture {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Writes what the host says in the script's stead.
+    pub fn say(&self, text: &[u8]) {
+        self.lock().write(text);
+    }
+
     /// Ends the capture.
     pub fn finish(&self) -> Kept {
         let mut captured = self.lock();
