@@ -25,7 +25,7 @@
 //! ```
 //!
 //! The tests are `contract::my_executor::stdin_carries_the_arguments` and so on. A [`Subject`] says what is tested and how:
-//! the allow-list value, the scripts (in `sh` and Python here, each to be replaced for another language), how late a
+//! the allow-list value, the scripts (in `sh`, Python and JavaScript here, each to be replaced for another language), how late a
 //! timeout may come. [`Subject::skip`] leaves the suite out where a runtime is missing, and says so.
 //!
 //! Without the macro, [`check`] tests one claim and returns what does not hold as a [`Violation`].

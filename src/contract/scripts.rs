@@ -100,6 +100,36 @@ impl Scripts {
         }
     }
 
+    /// In JavaScript, for Node's command line.
+    pub fn javascript() -> Scripts {
+        let before = "console.log('before');\n";
+        let children = |rest: &str| Some(format!("const child = require('node:child_process');\n{before}{rest}"));
+        let files = |rest: &str| format!("const fs = require('node:fs');\n{rest}");
+        Scripts {
+            copies_input: files("fs.writeSync(1, fs.readFileSync(0));"),
+            fails: "console.log('out'); console.error('err'); process.exitCode = 7;".into(),
+            writes: files("fs.writeSync(1, 'o'.repeat(1000)); fs.writeSync(2, 'e'.repeat(600));"),
+            writes_wide: files("fs.writeSync(1, 'aé€😀'.repeat(100));"),
+            writes_endlessly: files("const line = '0'.repeat(60000) + '\\n'; while (true) fs.writeSync(1, line);"),
+            sleeps: format!("{before}setTimeout(() => {{}}, 30000);"),
+            computes: format!("{before}while (true) {{}}"),
+            waits_for_input: children("child.spawnSync('sh', ['-c', 'sleep 30 | cat']);"),
+            waits_for_child: children("child.spawnSync('sleep', ['30']);"),
+            leaves_child: children("child.spawn('sleep', ['30'], { stdio: 'inherit' }).unref();"),
+            lists_environment: "for (const pair of Object.entries(process.env)) console.log(pair.join('='));".into(),
+            marks_directory: files(
+                "const folder = process.env.TRACON_SKILL_TEMP;\n\
+                 fs.writeFileSync(`${folder}/${process.env.TRACON_SKILL_NAME}`, '');\n\
+                 setTimeout(() => console.log([folder, ...fs.readdirSync(folder)].join('\\n')), 300);",
+            ),
+            looks_for_path: files("console.log(fs.existsSync(fs.readFileSync(0, 'utf8')) ? 'there' : 'gone');"),
+            says_content: "console.log('content');".into(),
+            says_file: "console.log('file');".into(),
+            does_nothing: ";".into(),
+            crashes: Some("process.abort();".into()),
+        }
+    }
+
     /// Without what needs child processes: for a sandbox that has none.
     pub fn without_children(self) -> Scripts {
         Scripts { waits_for_input: None, waits_for_child: None, leaves_child: None, ..self }

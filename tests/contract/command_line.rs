@@ -94,6 +94,8 @@ fn subject(image: &'static str, scripts: Scripts) -> Subject {
 
 executor_contract!(sh, || subject("sh", Scripts::sh()));
 executor_contract!(python, || subject("python", Scripts::python().without_children()));
+executor_contract!(javascript, || subject("javascript", Scripts::javascript().without_children()));
 
 contract_coverage!(executor: sh);
 contract_coverage!(executor: python);
+contract_coverage!(executor: javascript);

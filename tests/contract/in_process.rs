@@ -34,6 +34,8 @@ fn files_below(folder: &Path, depth: usize) -> Vec<String> {
 
 executor_contract!(sh, || subject("sh", Scripts::sh()));
 executor_contract!(python, || subject("python", Scripts::python().without_children()));
+executor_contract!(javascript, || subject("javascript", Scripts::javascript().without_children()));
 
 contract_coverage!(executor: sh);
 contract_coverage!(executor: python);
+contract_coverage!(executor: javascript);

@@ -1,7 +1,7 @@
 //! Every executor holds the contract: ours with each runtime, in process and through the program, and a plain process
 //! on the host's shell; executors that break one claim fail that claim and no other.
 //!
-//! Needs the runtimes: `ampoule runtime install python` and `sh`.
+//! Needs the runtimes: `ampoule runtime install python`, `sh` and `javascript`.
 
 #[path = "../program/mod.rs"]
 #[allow(dead_code, reason = "each test uses a part of it")]
