@@ -22,9 +22,24 @@ pub(super) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, Stri
     .await
 }
 
+/// Does something on a thread for blocking work. The error is text: it panicked, or there was no thread to be had, and
+/// the work was dropped where it was.
+pub(super) async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(work))) {
+        Ok(working) => working.await.map_err(|error| error.to_string()),
+        Err(_) => Err("no thread can be started".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn work_elsewhere_comes_back_and_its_panic_is_an_error() {
+        assert_eq!(elsewhere(|| 1).await, Ok(1));
+        assert!(elsewhere(|| panic!("said")).await.is_err_and(|error: String| error.contains("panic")));
+    }
 
     #[tokio::test]
     async fn a_panic_in_a_future_is_an_error_that_says_what_it_said() {

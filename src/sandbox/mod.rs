@@ -35,7 +35,7 @@ use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 pub(crate) use ambient::Ambient;
 pub use call::{Access, Call, CallError, Folder, InputFile};
-use caught::caught;
+use caught::{caught, elsewhere};
 use environment::Environment;
 pub(crate) use error::RunError;
 pub(crate) use guest::Guest;
@@ -220,7 +220,7 @@ impl Sandbox {
             hostcall_bytes: used.hostcall_bytes,
             ..Usage::default()
         };
-        free(store, peak_memory_bytes.saturating_sub(self.program.image_bytes)).await?;
+        free(store, peak_memory_bytes.saturating_sub(self.program.image_bytes)).await;
         let status = match ended {
             None => Status::TimedOut,
             Some(Ok(ended)) => status(ended)?,
@@ -421,14 +421,14 @@ const FREED_IN_PLACE: usize = 8 << 20;
 
 /// Drops a store, on a thread for blocking work where its guest grew by much: giving half a gigabyte back to the system
 /// takes tens of milliseconds, in which other calls' time may be up.
-async fn free(store: Store<Guest>, grown: usize) -> Result<(), RunError> {
+async fn free(store: Store<Guest>, grown: usize) {
     if grown <= FREED_IN_PLACE {
-        return Ok(());
+        return;
     }
-    let freed = caught(async { tokio::task::spawn_blocking(move || drop(store)) }).await;
-    // Without a thread to be had it panics, and the store was dropped where it was.
-    let Ok(freed) = freed else { return Ok(()) };
-    freed.await.map_err(|error| RunError::Engine(wasmtime::Error::new(error)))
+    // Whatever becomes of it, the store is gone.
+    if let Err(error) = elsewhere(move || drop(store)).await {
+        tracing::warn!(%error, "a store was not dropped on another thread");
+    }
 }
 
 /// A directory with at most this many entries is removed where the call ran; handing it to another thread takes longer.
@@ -450,10 +450,7 @@ async fn clean_up(
         Some(target) => scratch.keep(&target, &placed, bytes).map_err(|error| RunError::Keep { target, error }),
         None => Ok(0),
     };
-    // Without a thread to be had it panics, and the directory is removed here, where it is dropped.
-    let work = caught(async { tokio::task::spawn_blocking(work) }).await;
-    let work = work.map_err(|panic| RunError::Scratch(std::io::Error::other(panic)))?;
-    let left_out = work.await.map_err(|error| RunError::Scratch(std::io::Error::other(error)))??;
+    let left_out = elsewhere(work).await.map_err(|error| RunError::Scratch(std::io::Error::other(error)))??;
     if left_out > 0 {
         tracing::warn!(
             left_out,
