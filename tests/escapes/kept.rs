@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ampoule::{Call, ExecuteError, Status};
+use ampoule::Call;
 
 use crate::outside::{Outside, SECRET};
 use crate::support::python;
@@ -52,6 +52,7 @@ print('left')
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_that_waits_where_a_file_would_be_kept_is_not_followed() {
+    use ampoule::{ExecuteError, Status};
     let python = python();
     let outside = Outside::of(&python);
     let target = tempfile::tempdir().unwrap();
