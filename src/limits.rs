@@ -4,6 +4,9 @@ use std::time::Duration;
 
 /// The limits of one call.
 ///
+/// Three that no call can change come on top: a guest has one instance and one memory, and a stack of
+/// [`Limits::STACK_BYTES`].
+///
 /// [`Limits::default`] is safe for code nobody vouches for. Where `None` is possible it means "no limit" and is the
 /// embedder's explicit choice. What a breach does is said on each field: either the script sees an error of its own
 /// (a full disk, a failed allocation) and may handle it, or the call ends with the [`Status`](crate::Status) named.
@@ -36,19 +39,25 @@ pub struct Limits {
     pub source_bytes: usize,
     /// Bytes of arguments and environment together, names included. Default: 1 MiB. On breach: the call is refused.
     pub arguments_bytes: usize,
-    /// Bytes of the files in the temporary directory. Default: 256 MiB. Scope: the call. On breach: the guest's write
-    /// fails with `ENOSPC`; a call that brings more is refused.
+    /// Bytes of the files in the temporary directory, holes included, and of the paths that symbolic links hold.
+    /// Default: 256 MiB. Scope: the call. On breach: the guest's write fails with `ENOSPC`; a call that brings more is
+    /// refused.
     pub scratch_bytes: u64,
     /// Files, directories and links in the temporary directory. Default: 10,000. On breach: the guest's create fails
     /// with `ENOSPC`; a call that brings more is refused.
     pub scratch_entries: u64,
+    /// Folders inside each other in the temporary directory. Default: 128. On breach: the guest's create or rename fails
+    /// with `ENAMETOOLONG`; a call that brings deeper ones is refused.
+    pub scratch_depth: usize,
+    /// Bytes of one path that the guest names. Default: 4,096. On breach: the guest's call fails with `ENAMETOOLONG`.
+    pub path_bytes: usize,
     /// Descriptors open at once, the standard streams and the mounted directories not counted. Default: 256. On
     /// breach: the guest's open fails with `EMFILE`.
     pub open_files: usize,
     /// Subscriptions of one `poll_oneoff`. Default: 1,024. On breach: the guest's poll fails with `EINVAL`.
     pub poll_subscriptions: u32,
-    /// Random bytes of one request, which is answered without a look at the clock. Default: 4 MiB. On breach: the guest traps
-    /// ([`Status::Trapped`](crate::Status::Trapped)).
+    /// Random bytes of one request, which is answered without a look at the clock. Default: 4 MiB. On breach: the guest
+    /// traps ([`Status::Trapped`](crate::Status::Trapped)).
     pub random_bytes: u64,
     /// Bytes that the host may copy or allocate for what the guest names in one host call: the buffer of a read or a
     /// write, a path, a poll's subscriptions. A directory listing is bounded by `scratch_entries` instead. Default:
@@ -72,6 +81,8 @@ impl Default for Limits {
             arguments_bytes: MIB,
             scratch_bytes: 256 << 20,
             scratch_entries: 10_000,
+            scratch_depth: 128,
+            path_bytes: 4096,
             open_files: 256,
             poll_subscriptions: 1024,
             random_bytes: 4 << 20,
@@ -101,6 +112,11 @@ impl LimitsError {
 }
 
 impl Limits {
+    /// The stack of a guest, in bytes: calls inside each other, each with what it keeps meanwhile. Scope: the call. On
+    /// breach: [`Status::Trapped`](crate::Status::Trapped), unless the interpreter has a bound of its own that comes
+    /// first, as Python's recursion limit does. It belongs to the engine that runs an image and is the same for all.
+    pub const STACK_BYTES: usize = 8 << 20;
+
     /// Checks that each value can be meant: no zero where nothing could run, no memory beyond what 32-bit
     /// WebAssembly addresses, no timeout beyond a year.
     pub fn check(&self) -> Result<(), LimitsError> {

@@ -34,6 +34,21 @@ fn a_script_that_is_a_directory_is_named() {
     fails(&place, &place.run(["--runtime", "python", "."]), 125, &["the script `.` is a directory"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_script_whose_file_is_named_like_an_option_or_holds_a_newline_is_a_file_like_any_other() {
+    let place = Place::new();
+    for (name, word) in
+        [("--help.py", "./--help.py"), ("-.py", "./-.py"), ("a\nb.py", "a\nb.py"), ("$(x) '\".py", "$(x) '\".py")]
+    {
+        place.write(name, "import sys; print(repr(sys.argv[0]))");
+        let ran = place.run([word]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let last = name.rsplit('/').next().unwrap().replace('\n', "\\n");
+        assert!(ran.stdout.replace("\\'", "'").contains(&last), "{ran:?}");
+    }
+}
+
 #[test]
 fn a_script_that_is_no_text_is_refused_with_the_place() {
     let place = Place::new();

@@ -223,6 +223,26 @@ fn tampering_that_hides_behind_the_old_time_is_found_by_verifying_and_an_install
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn code_that_others_may_write_or_that_lies_where_they_may_is_not_loaded() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::installed();
+    let code = place.code();
+    for path in [code.as_path(), code.parent().unwrap()] {
+        let was = fs::metadata(path).unwrap().permissions();
+        for mode in [0o777, 0o720, 0o702] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            let Err(error) = place.load("tiny").map(drop) else { panic!("loaded with mode {mode:o}") };
+            let error = error.to_string();
+            let said = format!("`{}` can be written by others (mode {mode:o})", path.display());
+            assert!(error.contains(&said) && error.contains("cannot be trusted"), "{error}");
+        }
+        fs::set_permissions(path, was).unwrap();
+        place.works("hi");
+    }
+}
+
 #[test]
 fn a_file_that_is_gone_is_named_and_an_install_mends_it() {
     let place = Place::installed();

@@ -1,5 +1,5 @@
 //! Each limit, at it and just over it, through the library: by Python, and where Python cannot be exact to the unit, by
-//! a module of a few instructions.
+//! a module of a few instructions. Paths, folders and links have `limits_of_paths`, the shell `sh/limits`.
 //!
 //! Needs the runtime: `ampoule runtime install python`.
 
@@ -37,6 +37,8 @@ fn every_limit_is_one_of_those_tested_here() {
         "arguments_bytes",
         "scratch_bytes",
         "scratch_entries",
+        "scratch_depth",
+        "path_bytes",
         "open_files",
         "poll_subscriptions",
         "random_bytes",
@@ -47,6 +49,39 @@ fn every_limit_is_one_of_those_tested_here() {
         shown = shown.replace(&field, " ");
     }
     assert!(!shown.contains(": "), "a limit has no test here: {shown}");
+}
+
+/// A number as the README writes it: in binary units, else in groups of three digits.
+fn readable(number: u64, is_bytes: bool) -> String {
+    if is_bytes && number >= 1 << 20 && number.is_multiple_of(1 << 20) {
+        return format!("{} MiB", number >> 20);
+    }
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap()).collect();
+    groups.join(",")
+}
+
+#[test]
+fn the_readme_s_table_has_every_limit_with_its_default() {
+    let mut expected = Vec::new();
+    for field in format!("{:?}", Limits::default()).trim_start_matches("Limits {").trim_end_matches('}').split(", ") {
+        let (name, value) = field.trim().split_once(": ").unwrap();
+        let value = value.trim_start_matches("Some(").trim_end_matches(')');
+        let value = match value.strip_suffix('s') {
+            Some(seconds) => format!("{seconds} s"),
+            None => readable(value.parse().unwrap(), name.ends_with("_bytes")),
+        };
+        expected.push(format!("| `{name}` | {value} |"));
+    }
+    let readme = include_str!("../README.md");
+    let rows = readme.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 4);
+    let rows: Vec<String> = rows.map(|row| row[..row.match_indices('|').nth(2).unwrap().0 + 1].to_owned()).collect();
+    let table: Vec<&String> = rows
+        .iter()
+        .filter(|row| expected.iter().any(|field| field.split('|').nth(1) == row.split('|').nth(1)))
+        .collect();
+    assert_eq!(table, expected.iter().collect::<Vec<_>>());
+    assert!(readme.contains(&format!("a stack of {} MiB", Limits::STACK_BYTES >> 20)));
 }
 
 // Memory
@@ -164,6 +199,56 @@ async fn a_module_with_as_many_tables_as_allowed_runs() {
 async fn a_module_with_one_table_more_than_allowed_is_refused() {
     let error = module(THREE_TABLES).refusal("", |limits| limits.tables = 2).await.to_string();
     assert!(error.contains("3 tables, but `tables` allows 2"), "{error}");
+}
+
+#[tokio::test]
+async fn a_second_memory_is_refused_when_its_module_is_installed() {
+    let refused =
+        std::panic::catch_unwind(|| module(r#"(memory (export "memory") 1) (memory 1) (func (export "_start"))"#));
+    assert!(refused.is_err());
+}
+
+// The stack
+
+/// Calls itself as often as its memory's first word says.
+const RECURSES: &str = r#"
+    (memory (export "memory") 1)
+    (data (i32.const 0) "DEPTH")
+    (func $deeper (param i32) (result i32)
+        (if (result i32) (i32.eqz (local.get 0))
+            (then (i32.const 0))
+            (else (i32.add (i32.const 1) (call $deeper (i32.sub (local.get 0) (i32.const 1)))))))
+    (func (export "_start")
+        (call $exit_if (i32.ne (call $deeper (i32.load (i32.const 0))) (i32.load (i32.const 0)))))
+"#;
+
+/// Whether so many calls inside each other fit the stack.
+async fn fits_the_stack(depth: u32) -> bool {
+    let bytes: String = depth.to_le_bytes().iter().map(|byte| format!("\\{byte:02x}")).collect();
+    let module = module(&RECURSES.replace("DEPTH", &bytes));
+    let status = module.run("", |_| {}).await.status;
+    match &status {
+        Status::Exited(0) => true,
+        Status::Trapped(reason) if reason.contains("call stack exhausted") => false,
+        _ => panic!("{status:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_stack_holds_as_many_calls_as_its_bytes_and_not_one_more() {
+    // A frame takes some tens of bytes, so this is where the edge lies.
+    let (mut fits, mut over) = (Limits::STACK_BYTES as u32 / 256, Limits::STACK_BYTES as u32 / 8);
+    assert!(fits_the_stack(fits).await && !fits_the_stack(over).await);
+    while over - fits > 1 {
+        let middle = fits + (over - fits) / 2;
+        if fits_the_stack(middle).await { fits = middle } else { over = middle }
+    }
+    let frame = Limits::STACK_BYTES as f64 / f64::from(fits);
+    println!("{fits} calls of {frame:.2} bytes each fit the stack");
+    // Frames are of whole words: what is left over is less than one in twenty.
+    let words = (frame / 16.0).floor() * 16.0;
+    assert!(frame - words < frame / 20.0, "{frame}");
+    assert!(!fits_the_stack(fits + 1).await);
 }
 
 // Fuel and time
@@ -737,6 +822,8 @@ async fn a_call_runs_with_the_largest_values_that_there_are() {
     call.limits.arguments_bytes = usize::MAX;
     call.limits.scratch_bytes = u64::MAX;
     call.limits.scratch_entries = u64::MAX;
+    call.limits.scratch_depth = usize::MAX;
+    call.limits.path_bytes = usize::MAX;
     call.limits.open_files = usize::MAX;
     call.limits.poll_subscriptions = u32::MAX;
     call.limits.random_bytes = u64::MAX;
@@ -756,6 +843,8 @@ async fn a_call_that_uses_nothing_runs_with_zeros() {
     call.limits.stdin_bytes = 0;
     call.limits.source_bytes = 0;
     call.limits.scratch_bytes = 0;
+    call.limits.scratch_depth = 0;
+    call.limits.path_bytes = 0;
     call.limits.open_files = 0;
     call.limits.poll_subscriptions = 0;
     call.limits.random_bytes = 0;

@@ -7,10 +7,11 @@ use sha2::{Digest, Sha256};
 use wasmparser::WasmFeatures;
 use wasmtime::{Config, Engine, MemoryCreator, OptLevel, Strategy};
 
+use crate::Limits;
 use crate::memory::{GUARD_BYTES, RESERVED_BYTES, StackPool, Stacks};
 
 /// The native stack a guest may use. CPython recurses on it: its own recursion limit must come first.
-const WASM_STACK_BYTES: usize = 8 << 20;
+const WASM_STACK_BYTES: usize = Limits::STACK_BYTES;
 
 /// The whole stack of a guest: its own part and room for the host calls made from it.
 const STACK_BYTES: usize = WASM_STACK_BYTES + (2 << 20);

@@ -159,6 +159,33 @@ impl Home {
         Ok(())
     }
 
+    /// Checks that a file of compiled code, and the folder it lies in, belong to this user and that nobody else may
+    /// change them: it is about to be run.
+    #[cfg(unix)]
+    pub(crate) fn check_code(&self, code: &Path) -> Result<(), HomeError> {
+        use std::os::unix::fs::MetadataExt;
+        let user = rustix::process::geteuid().as_raw();
+        for path in code.parent().into_iter().chain([code]) {
+            let metadata = fs::metadata(path).map_err(|error| HomeError::Io { path: path.to_owned(), error })?;
+            let mode = metadata.mode() & 0o777;
+            let problem = if metadata.uid() != user {
+                format!("belongs to user {}, not to user {user}", metadata.uid())
+            } else if mode & 0o022 != 0 {
+                format!("can be written by others (mode {mode:o})")
+            } else {
+                continue;
+            };
+            return Err(HomeError::Untrusted { path: path.to_owned(), problem });
+        }
+        Ok(())
+    }
+
+    /// Nothing is looked at on other systems: see [`Home::check`].
+    #[cfg(not(unix))]
+    pub(crate) fn check_code(&self, _code: &Path) -> Result<(), HomeError> {
+        Ok(())
+    }
+
     /// On other systems a user's cache folder is private to the user by its inherited access list.
     #[cfg(not(unix))]
     pub(crate) fn check(&self) -> Result<(), HomeError> {

@@ -4,6 +4,7 @@
 //! lie, [`Record`](record::Record) what belongs together there; [`split`](split::split) takes a module apart into code
 //! and data; [`Program`] is an image loaded into an engine.
 
+mod bulk;
 mod catalog;
 pub(crate) mod digest;
 pub(crate) mod engine;

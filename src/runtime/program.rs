@@ -93,7 +93,9 @@ impl Program {
         let slots = SlotPool::new(file, loading.reset, loading.keep).map_err(io)?;
         let engine = engine::runner(Arc::new(Creator::new(slots)), StackPool::new(loading.keep)).map_err(failed)?;
         record.check_engine(&engine::fingerprint(&engine)).map_err(unusable)?;
-        let module = load_code(&engine, &record.code.path(home)).map_err(failed)?;
+        let code = record.code.path(home);
+        home.check_code(&code)?;
+        let module = load_code(&engine, &code).map_err(failed)?;
         let folder = record.folder(home);
         Ok(Program {
             name: image.to_owned(),

@@ -14,7 +14,7 @@ use super::{Home, digest, is_inside, is_plain_name};
 use crate::transform::TransformSpec;
 
 /// Raised when the meaning of a record changes; a record of another format counts as not installed.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What was installed: everything a call needs to know, and nothing that is only needed to install.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -2,17 +2,21 @@
 //!
 //! The code keeps everything but its active data segments and its start function; its mutable globals (and, on
 //! request, functions known only by the name section) are exported, so that an image can be taken of a running
-//! instance and laid under a fresh one. What cannot be taken apart is refused with a reason.
+//! instance and laid under a fresh one. Instructions that fill or copy much memory are made to let the host look up
+//! ([`bulk`]). What cannot be taken apart is refused with a reason.
 
 use std::collections::HashMap;
 
 use wasm_encoder::{
-    CodeSection, ConstExpr, DataCountSection, DataSection, DataSegment, DataSegmentMode, ExportKind, ExportSection,
-    Module as Encoder, RawSection, Section,
+    CodeSection, ConstExpr, DataCountSection, DataSection, DataSegment, DataSegmentMode, Encode, ExportKind,
+    ExportSection, FunctionSection, Module as Encoder, RawSection, Section, TypeSection,
 };
 use wasmparser::{
-    Data, DataKind, ExternalKind, GlobalType, Name, Operator, Parser, Payload, TypeRef, ValType, Validator,
+    Data, DataKind, ExternalKind, FunctionBody, GlobalType, Name, Operator, Parser, Payload, TypeRef, ValType,
+    Validator,
 };
+
+use super::bulk;
 
 /// The export under which the start function can be called, when there is one.
 pub(crate) const START: &str = "ampoule:start";
@@ -70,6 +74,11 @@ struct Survey<'a> {
     changes_tables: bool,
     drops_segments: bool,
     uses_passive_data: bool,
+    types: u32,
+    imported_functions: u32,
+    bodies: Vec<FunctionBody<'a>>,
+    /// Whether [`bulk`] has something to replace.
+    is_bulky: bool,
 }
 
 /// Takes `module` apart and exports the functions in `extra_exports` (name in the name section) as well.
@@ -107,6 +116,11 @@ fn survey(module: &[u8]) -> Result<Survey<'_>, SplitError> {
     let mut survey = Survey::default();
     for payload in Parser::new(0).parse_all(module) {
         match payload? {
+            Payload::TypeSection(types) => {
+                for group in types {
+                    survey.types += group?.types().len() as u32;
+                }
+            }
             Payload::ImportSection(imports) => {
                 for import in imports.into_imports() {
                     match import?.ty {
@@ -116,6 +130,7 @@ fn survey(module: &[u8]) -> Result<Survey<'_>, SplitError> {
                             survey.global_values.push(None);
                             survey.imported_globals += 1;
                         }
+                        TypeRef::Func(_) | TypeRef::FuncExact(_) => survey.imported_functions += 1,
                         _ => {}
                     }
                 }
@@ -151,6 +166,7 @@ fn survey(module: &[u8]) -> Result<Survey<'_>, SplitError> {
             Payload::DataCountSection { .. } => survey.has_data_count = true,
             Payload::DataSection(data) => survey.data = data.into_iter().collect::<Result<_, _>>()?,
             Payload::CodeSectionEntry(body) => {
+                survey.is_bulky |= bulk::is_in(&body)?;
                 for operator in body.get_operators_reader()? {
                     match operator? {
                         Operator::TableSet { .. }
@@ -167,6 +183,7 @@ fn survey(module: &[u8]) -> Result<Survey<'_>, SplitError> {
                         _ => {}
                     }
                 }
+                survey.bodies.push(body);
             }
             Payload::CustomSection(section) => {
                 if let wasmparser::KnownCustom::Name(names) = section.as_known() {
@@ -251,6 +268,21 @@ fn encode(module: &[u8], survey: &Survey<'_>, extra_exports: &[String]) -> Resul
                     encoder.section(&emptied_data(survey));
                 }
             }
+            Payload::TypeSection(types) if survey.is_bulky => {
+                extend(&mut encoder, TypeSection::new().id(), &module[types.range()], 1, &bulk::TYPE)?;
+            }
+            Payload::FunctionSection(functions) if survey.is_bulky => {
+                let mut types = Vec::new();
+                for _ in 0..bulk::FUNCTIONS {
+                    survey.types.encode(&mut types);
+                }
+                let content = &module[functions.range()];
+                extend(&mut encoder, FunctionSection::new().id(), content, bulk::FUNCTIONS, &types)?;
+            }
+            Payload::CodeSectionStart { .. } if survey.is_bulky => {
+                let first = survey.imported_functions + survey.bodies.len() as u32;
+                encoder.section(&bulk::code(module, &survey.bodies, first)?);
+            }
             Payload::CodeSectionStart { range, .. } => raw(&mut encoder, CodeSection::new().id(), range),
             payload => {
                 if let Some((id, range)) = payload.as_section() {
@@ -260,6 +292,14 @@ fn encode(module: &[u8], survey: &Survey<'_>, extra_exports: &[String]) -> Resul
         }
     }
     Ok(encoder.finish())
+}
+
+/// Writes a section with more items at its end.
+fn extend(encoder: &mut Encoder, id: u8, content: &[u8], more: u32, items: &[u8]) -> Result<(), SplitError> {
+    let data =
+        bulk::extended(content, more, items).ok_or(SplitError::Unsupported("has too many types or functions"))?;
+    encoder.section(&RawSection { id, data: &data });
+    Ok(())
 }
 
 fn follows_exports(payload: &Payload<'_>) -> bool {

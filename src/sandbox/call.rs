@@ -242,6 +242,8 @@ impl Call {
             }
         }
         at_most("files and folders", entries(&self.files), "scratch_entries", limits.scratch_entries)?;
+        let depth = folders(&self.files).into_iter().map(|folder| folder.split('/').count() as u64).max();
+        at_most("folders inside each other", depth.unwrap_or(0), "scratch_depth", limits.scratch_depth as u64)?;
         for argument in self.arguments.iter().chain(&self.name).chain(&self.skill) {
             refuse("argument", argument, argument.contains('\0'), "it holds a NUL byte")?;
         }
@@ -270,9 +272,15 @@ pub(super) fn at_most(what: &'static str, count: u64, limit: &'static str, allow
 
 /// The entries that these files make: each of them and the folders on the way to it.
 pub(super) fn entries(files: &[InputFile]) -> u64 {
+    let mut entries = folders(files);
+    entries.extend(files.iter().map(|file| file.path.as_str()));
+    entries.len() as u64
+}
+
+/// The folders that these files lie in, each after the one that holds it.
+pub(super) fn folders(files: &[InputFile]) -> BTreeSet<&str> {
     let paths = files.iter().map(|file| file.path.as_str());
-    let with_folders = paths.flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end]).chain([path]));
-    with_folders.collect::<BTreeSet<_>>().len() as u64
+    paths.flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end])).collect()
 }
 
 fn refuse(what: &'static str, value: &str, wrong: bool, problem: &'static str) -> Result<(), CallError> {

@@ -27,6 +27,8 @@ pub(super) struct Limiter {
     tables: usize,
     /// The most linear memory so far.
     pub peak_memory_bytes: usize,
+    /// The most elements of one table so far.
+    pub peak_table_elements: usize,
 }
 
 impl Limiter {
@@ -36,6 +38,7 @@ impl Limiter {
             table_elements: limits.table_elements,
             tables: limits.tables,
             peak_memory_bytes: image_bytes,
+            peak_table_elements: 0,
         }
     }
 }
@@ -50,8 +53,12 @@ impl ResourceLimiter for Limiter {
         Ok(allowed)
     }
 
-    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(desired <= self.table_elements)
+    fn table_growing(&mut self, _: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let allowed = desired <= self.table_elements && maximum.is_none_or(|maximum| desired <= maximum);
+        if allowed {
+            self.peak_table_elements = self.peak_table_elements.max(desired);
+        }
+        Ok(allowed)
     }
 
     // One module is instantiated once, and images hold one memory; the second memory is the engine's heap for

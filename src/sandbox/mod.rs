@@ -6,15 +6,21 @@
 
 mod ambient;
 mod call;
+mod caught;
 mod environment;
 mod error;
+mod folders;
 mod guest;
 mod heap;
 mod imports;
+mod listing;
 mod quota;
 mod scratch;
 mod stdio;
 mod ticker;
+mod transfer;
+mod tree;
+mod used;
 mod warm;
 mod wasi;
 
@@ -29,6 +35,7 @@ use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 pub(crate) use ambient::Ambient;
 pub use call::{Access, Call, CallError, Folder, InputFile};
+use caught::{caught, elsewhere};
 use environment::Environment;
 pub(crate) use error::RunError;
 pub(crate) use guest::Guest;
@@ -56,6 +63,9 @@ pub(crate) struct Sandbox {
     entry: Entry,
     tables: Tables,
 }
+
+/// The descriptor of the first directory that a guest is given: those before it are the standard streams.
+const FIRST_DIRECTORY: u32 = 3;
 
 /// The tables that an instance starts with.
 struct Tables {
@@ -173,10 +183,14 @@ impl Sandbox {
                 Entry::Turn { .. } => {}
             })
             .map_err(RunError::Scratch)?;
-        let guest = Guest {
-            wasi: Guarded::new(context, quota, &limits),
-            limiter: Limiter::new(&limits, self.program.image_bytes),
-        };
+        let mut wasi = Guarded::new(context, quota, &limits);
+        let folders = call::folders(&files);
+        if !folders.is_empty() {
+            let own = FIRST_DIRECTORY + self.program.mounts.len() as u32;
+            let placed = wasi.placed(own, folders.into_iter()).await;
+            placed.map_err(|error| RunError::Scratch(std::io::Error::other(error)))?;
+        }
+        let guest = Guest { wasi, limiter: Limiter::new(&limits, self.program.image_bytes) };
         let mut store = self.store(guest, &limits).map_err(RunError::Engine)?;
 
         let start = Instant::now();
@@ -198,26 +212,47 @@ impl Sandbox {
                     None => std::future::pending().await,
                 }
             };
-            // Dropping the guest's future unwinds the guest: nothing of it runs on after this block.
+            // Dropping the guest's future unwinds the guest: nothing of it runs on after this block. The clock is looked
+            // at first: a guest whose time is up gets no other turn.
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(RunError::Cancelled),
-                ended = self.drive(&mut store, scratch.id(), text.as_deref()) => Some(ended),
                 () = timeout => None,
+                ended = caught(self.drive(&mut store, scratch.id(), text.as_deref())) => Some(ended),
             }
         };
         let wall_time = start.elapsed();
 
         let fuel = limits.fuel.unwrap_or(u64::MAX).saturating_sub(store.get_fuel().map_err(RunError::Engine)?);
-        let peak_memory_bytes = store.data().limiter.peak_memory_bytes as u64;
-        let quota = store.data().wasi.quota();
-        let (bytes_written, entries, touched) = (quota.written(), quota.entries(), quota.touched());
-        drop(store);
+        let Guest { wasi: Guarded { quota, tree, used, .. }, limiter } = store.data();
+        let peak_memory_bytes = limiter.peak_memory_bytes;
+        let (entries, touched) = (quota.entries(), quota.touched());
+        let (scratch_bytes, scratch_entries, open_files) = quota.peaks();
+        let usage = Usage {
+            fuel,
+            wall_time,
+            peak_memory_bytes: peak_memory_bytes as u64,
+            table_elements: limiter.peak_table_elements as u64,
+            stdin_bytes: used.stdin_bytes,
+            bytes_written: quota.written(),
+            scratch_bytes,
+            scratch_entries,
+            scratch_depth: tree.deepest() as u64,
+            open_files,
+            path_bytes: used.path_bytes,
+            poll_subscriptions: used.poll_subscriptions,
+            random_bytes: used.random_bytes,
+            hostcall_bytes: used.hostcall_bytes,
+            ..Usage::default()
+        };
+        free(store, peak_memory_bytes.saturating_sub(self.program.image_bytes)).await;
         let status = match ended {
             None => Status::TimedOut,
-            Some(ended) => status(ended)?,
+            Some(Ok(ended)) => status(ended)?,
+            Some(Err(panic)) => {
+                return Err(RunError::Engine(wasmtime::format_err!("a fault of the sandbox itself: {panic}")));
+            }
         };
-        let usage = Usage { fuel, wall_time, peak_memory_bytes, bytes_written, ..Usage::default() };
         let outcome = outcome(status, &streams, usage);
         if touched || keep.is_some() {
             clean_up(scratch, entries, keep, files, limits.scratch_bytes).await?;
@@ -462,8 +497,24 @@ fn status(ended: Result<wasmtime::Result<u8>, RunError>) -> Result<Status, RunEr
     })
 }
 
+/// Memory beyond the image up to this size is given back where the call ran; handing it to another thread takes longer.
+const FREED_IN_PLACE: usize = 8 << 20;
+
+/// Drops a store, on a thread for blocking work where its guest grew by much: giving half a gigabyte back to the system
+/// takes tens of milliseconds, in which other calls' time may be up.
+async fn free(store: Store<Guest>, grown: usize) {
+    if grown <= FREED_IN_PLACE {
+        return;
+    }
+    // Whatever becomes of it, the store is gone.
+    if let Err(error) = elsewhere(move || drop(store)).await {
+        tracing::warn!(%error, "a store was not dropped on another thread");
+    }
+}
+
 /// A directory with at most this many entries is removed where the call ran; handing it to another thread takes longer.
-const REMOVED_IN_PLACE: u64 = 16;
+/// There are file systems that take some milliseconds for each folder.
+const REMOVED_IN_PLACE: u64 = 4;
 
 /// Keeps what is to be kept and removes the directory, on a thread for blocking work where that may take long.
 async fn clean_up(
@@ -476,11 +527,11 @@ async fn clean_up(
     if keep.is_none() && entries <= REMOVED_IN_PLACE {
         return Ok(());
     }
-    let work = tokio::task::spawn_blocking(move || match keep {
+    let work = move || match keep {
         Some(target) => scratch.keep(&target, &placed, bytes).map_err(|error| RunError::Keep { target, error }),
         None => Ok(0),
-    });
-    let left_out = work.await.map_err(|error| RunError::Scratch(std::io::Error::other(error)))??;
+    };
+    let left_out = elsewhere(work).await.map_err(|error| RunError::Scratch(std::io::Error::other(error)))??;
     if left_out > 0 {
         tracing::warn!(
             left_out,

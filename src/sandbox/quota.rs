@@ -17,6 +17,7 @@ pub(super) struct Quota {
     /// descriptor is closed.
     open: HashMap<u32, FileId>,
     open_at_most: usize,
+    most_open: usize,
     nameless: HashMap<FileId, u64>,
 }
 
@@ -26,10 +27,21 @@ pub(super) type FileId = u64;
 #[derive(Debug)]
 struct Count {
     used: u64,
+    /// The most that was used.
+    peak: u64,
     limit: u64,
 }
 
 impl Count {
+    fn of(limit: u64) -> Count {
+        Count { used: 0, peak: 0, limit }
+    }
+
+    fn set(&mut self, used: u64) {
+        self.used = used;
+        self.peak = self.peak.max(used);
+    }
+
     fn has_room_for(&self, more: u64) -> bool {
         more <= self.limit.saturating_sub(self.used)
     }
@@ -42,12 +54,13 @@ pub(super) struct Full;
 impl Quota {
     pub fn new(bytes: u64, entries: u64, open_files: usize) -> Quota {
         Quota {
-            bytes: Count { used: 0, limit: bytes },
-            entries: Count { used: 0, limit: entries },
+            bytes: Count::of(bytes),
+            entries: Count::of(entries),
             written: 0,
             touched: false,
             open: HashMap::new(),
             open_at_most: open_files,
+            most_open: 0,
             nameless: HashMap::new(),
         }
     }
@@ -55,7 +68,7 @@ impl Quota {
     /// The host put something there before the guest started.
     pub fn placed(&mut self, entries: u64, bytes: u64) {
         self.touched |= entries > 0;
-        self.entries.used += entries;
+        self.entries.set(self.entries.used + entries);
         self.resized(0, bytes);
     }
 
@@ -66,7 +79,7 @@ impl Quota {
 
     /// A file's length went from `from` to `to`.
     pub fn resized(&mut self, from: u64, to: u64) {
-        self.bytes.used = self.bytes.used.saturating_sub(from).saturating_add(to);
+        self.bytes.set(self.bytes.used.saturating_sub(from).saturating_add(to));
     }
 
     /// How many files are open.
@@ -79,21 +92,21 @@ impl Quota {
         self.written += bytes;
     }
 
-    /// Whether one more name may be made.
-    pub fn may_create(&self) -> Result<(), Full> {
-        if self.entries.has_room_for(1) { Ok(()) } else { Err(Full) }
+    /// Whether one more name may be made, for something that takes this many bytes at once.
+    pub fn may_create(&self, bytes: u64) -> Result<(), Full> {
+        if self.entries.has_room_for(1) && self.bytes.has_room_for(bytes) { Ok(()) } else { Err(Full) }
     }
 
     /// A name was made.
     pub fn created(&mut self) {
         self.touched = true;
-        self.entries.used += 1;
+        self.entries.set(self.entries.used + 1);
     }
 
     /// A name was removed. `last` is the file and its length if it was the file's last name.
     pub fn removed(&mut self, last: Option<(FileId, u64)>) {
         self.touched = true;
-        self.entries.used = self.entries.used.saturating_sub(1);
+        self.entries.set(self.entries.used.saturating_sub(1));
         if let Some((file, length)) = last {
             if self.open.values().any(|open| *open == file) {
                 self.nameless.insert(file, length);
@@ -121,6 +134,7 @@ impl Quota {
     /// A descriptor was opened.
     pub fn opened(&mut self, descriptor: u32, file: FileId) {
         self.open.insert(descriptor, file);
+        self.most_open = self.most_open.max(self.open.len());
     }
 
     /// The file behind a descriptor, if it was opened by the guest.
@@ -151,6 +165,11 @@ impl Quota {
     /// Bytes written to files, in all.
     pub fn written(&self) -> u64 {
         self.written
+    }
+
+    /// The most bytes and entries that there were, and the most files that were open.
+    pub fn peaks(&self) -> (u64, u64, u64) {
+        (self.bytes.peak, self.entries.peak, self.most_open as u64)
     }
 }
 
@@ -188,11 +207,11 @@ mod tests {
     #[test]
     fn entries_and_descriptors_have_limits_of_their_own() {
         let mut quota = Quota::new(10, 1, 1);
-        assert_eq!(quota.may_create(), Ok(()));
+        assert_eq!(quota.may_create(0), Ok(()));
         quota.created();
-        assert_eq!(quota.may_create(), Err(Full));
+        assert_eq!(quota.may_create(0), Err(Full));
         quota.removed(None);
-        assert_eq!(quota.may_create(), Ok(()));
+        assert_eq!(quota.may_create(0), Ok(()));
         quota.opened(4, 1);
         assert_eq!(quota.may_open(), Err(Full));
         quota.closed(4, 0);

@@ -4,7 +4,7 @@
 //! through a directory handle that does not follow links out (cap-std).
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -187,7 +187,7 @@ impl Scratch {
 
     /// Puts a file of the host's into the directory. The path was checked to stay inside.
     pub fn place(&self, path: &str, content: &[u8]) -> io::Result<()> {
-        let dir = Dir::open_ambient_dir(&self.path, ambient_authority())?;
+        let dir = open_folder(&self.path)?;
         if let Some(parent) = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty()) {
             dir.create_dir_all(parent)?;
         }
@@ -203,7 +203,7 @@ impl Scratch {
         fs::create_dir_all(target)?;
         let given: HashMap<&Path, &InputFile> = placed.iter().map(|file| (Path::new(&file.path), file)).collect();
         let given_folders: HashSet<&Path> = given.keys().flat_map(|path| path.ancestors().skip(1)).collect();
-        let from = Dir::open_ambient_dir(&self.path, ambient_authority())?;
+        let from = open_folder(&self.path)?;
         let to = Dir::open_ambient_dir(target, ambient_authority())?;
         let mut left_out = 0;
         let mut folders = VecDeque::from([PathBuf::from(".")]);
@@ -230,12 +230,14 @@ impl Scratch {
                     if given.get(name).is_some_and(|file| is_unchanged(&from, &path, &file.content)) {
                         continue;
                     }
-                    let Ok(source) = from.open(&path) else {
+                    let Ok(source) = from.open_with(&path, &reading()) else {
                         left_out += 1;
                         continue;
                     };
-                    let length = source.metadata()?.len();
-                    if length > bytes {
+                    let found = source.metadata()?;
+                    let length = found.len();
+                    // It may have become something else since it was listed.
+                    if !found.is_file() || length > bytes {
                         left_out += 1;
                         continue;
                     }
@@ -274,21 +276,54 @@ impl Drop for Scratch {
     }
 }
 
+/// Opens a folder of ours. One that somebody exchanged for a link is not followed.
+fn open_folder(path: &Path) -> io::Result<Dir> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{CWD, Mode, OFlags, openat};
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(CWD, path, flags, Mode::empty())?;
+        Ok(Dir::from_std_file(folder.into()))
+    }
+    #[cfg(not(unix))]
+    {
+        // There a link to a folder takes a right that users do not have.
+        Dir::open_ambient_dir(path, ambient_authority())
+    }
+}
+
+/// To read a file, and not to wait for the other end of one that became a pipe.
+fn reading() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    options
+}
+
 /// Whether a file still holds what was placed there. One that cannot be read is left to the copy to report.
 fn is_unchanged(dir: &Dir, path: &Path, content: &[u8]) -> bool {
-    let same_length = dir.metadata(path).is_ok_and(|metadata| metadata.len() == content.len() as u64);
-    same_length && dir.read(path).is_ok_and(|found| found == content)
+    let Ok(file) = dir.open_with(path, &reading()) else { return false };
+    let same_length = file.metadata().is_ok_and(|found| found.is_file() && found.len() == content.len() as u64);
+    let mut found = Vec::new();
+    same_length && file.take(content.len() as u64 + 1).read_to_end(&mut found).is_ok() && found == content
 }
 
 /// Removes a folder and everything in it, however deep, without following links: sub-folders are moved up to the top
 /// before they are emptied, so that neither recursion nor open handles grow with the depth.
 fn remove_tree(path: &Path) {
     let flatten = || {
-        let top = Dir::open_ambient_dir(path, ambient_authority())?;
+        let top = open_folder(path)?;
         let mut folders = remove_files(&top)?;
         let mut moved = 0_u64;
         while let Some(name) = folders.pop() {
-            let folder = top.open_dir(&name)?;
+            let folder = match top.open_dir(&name) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    unlock(&top, &name)?;
+                    top.open_dir(&name)?
+                }
+                folder => folder?,
+            };
             for inner in remove_files(&folder)? {
                 let fresh = OsString::from(format!("{:016x}{moved}", rand::random::<u64>()));
                 moved += 1;
@@ -309,6 +344,41 @@ fn remove_tree(path: &Path) {
 
 /// Removes what is no folder and returns the folders' names.
 fn remove_files(dir: &Dir) -> io::Result<Vec<OsString>> {
+    match remove_listed(dir) {
+        // A folder may be removed by who owns it, whatever its rights say.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            make_private(dir)?;
+            remove_listed(dir)
+        }
+        removed => removed,
+    }
+}
+
+/// The same for a folder that cannot even be opened. Its name is looked up below `dir` alone.
+fn unlock(dir: &Dir, name: &OsStr) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use cap_std::fs::{Permissions, PermissionsExt};
+        dir.set_permissions(name, Permissions::from_mode(0o700))
+    }
+    #[cfg(not(unix))]
+    {
+        let mut permissions = dir.symlink_metadata(name)?.permissions();
+        permissions.set_readonly(false);
+        dir.set_permissions(name, permissions)
+    }
+}
+
+/// Gives a folder's owner every right to it, and nobody else any.
+fn make_private(dir: &Dir) -> io::Result<()> {
+    #[cfg(unix)]
+    rustix::fs::fchmod(dir, rustix::fs::Mode::RWXU)?;
+    #[cfg(not(unix))]
+    let _ = dir;
+    Ok(())
+}
+
+fn remove_listed(dir: &Dir) -> io::Result<Vec<OsString>> {
     // Listed first: removing entries while a directory is read may skip some.
     let entries: Vec<DirEntry> = dir.entries()?.collect::<io::Result<_>>()?;
     let mut folders = Vec::new();
@@ -439,6 +509,109 @@ mod tests {
         let target = parent.path().join("target");
         assert_eq!(scratch.keep(&target, &[], 2999).unwrap(), 8);
         assert_eq!(fs::read_dir(&target).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_copy_of_the_process_neither_serves_calls_nor_removes_what_is_the_other_s() {
+        let (parent, root) = root();
+        assert!(root.is_of_this_process());
+        let path = root.0.path.clone();
+        let (alive, idle) = (File::open(path.join(ALIVE)).unwrap(), Mutex::default());
+        let process = std::process::id() + 1;
+        let copy = Root { path: path.clone(), _alive: alive, idle, made: AtomicU64::new(0), process };
+        let copy = ScratchRoot(Arc::new(copy));
+        assert!(!copy.is_of_this_process());
+        drop(copy);
+        assert!(path.is_dir());
+        drop(root);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_call_s_directory_is_its_user_s_alone() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let (_parent, root) = root();
+        let scratch = root.scratch().unwrap();
+        for path in [scratch.path(), &root.0.path] {
+            let found = fs::metadata(path).unwrap();
+            assert_eq!(found.permissions().mode() & 0o777, 0o700);
+            assert_eq!(found.uid(), rustix::process::geteuid().as_raw());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_was_exchanged_for_a_link_is_neither_emptied_nor_kept_nor_filled() {
+        let (parent, root) = root();
+        let outside = parent.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("precious"), "x").unwrap();
+        let scratch = root.scratch().unwrap();
+        fs::remove_dir(scratch.path()).unwrap();
+        std::os::unix::fs::symlink(&outside, scratch.path()).unwrap();
+        assert!(scratch.place("f", b"x").is_err());
+        let target = parent.path().join("target");
+        assert!(scratch.keep(&target, &[], u64::MAX).is_err());
+        drop(scratch);
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_without_rights_are_removed_and_what_cannot_be_read_is_left_out() {
+        use std::os::unix::fs::PermissionsExt;
+        let (parent, root) = root();
+        let scratch = root.scratch().unwrap();
+        let path = scratch.path().to_owned();
+        fs::create_dir_all(path.join("a/b/c")).unwrap();
+        fs::write(path.join("a/b/c/f"), "x").unwrap();
+        for (name, mode) in [("a/b/c/f", 0), ("a/b/c", 0), ("a/b", 0o500), ("a", 0)] {
+            fs::set_permissions(path.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        scratch.keep(&parent.path().join("target"), &[], u64::MAX).unwrap();
+        drop(scratch);
+        assert!(!path.exists());
+    }
+
+    /// Pipes are made by no guest; the host's user could put one there.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_becomes_a_pipe_a_link_or_a_folder_while_it_is_kept_is_not_waited_for_or_followed() {
+        use std::sync::atomic::AtomicBool;
+        let (parent, root) = root();
+        let outside = parent.path().join("precious");
+        fs::write(&outside, "precious").unwrap();
+        let scratch = root.scratch().unwrap();
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let path = scratch.path().join("f");
+                let gone = |path: &Path| fs::remove_file(path).or_else(|_| fs::remove_dir(path));
+                while !ended.load(Ordering::Relaxed) {
+                    fs::write(&path, "own").unwrap();
+                    gone(&path).unwrap();
+                    let mode = rustix::fs::Mode::RWXU;
+                    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+                    gone(&path).unwrap();
+                    std::os::unix::fs::symlink(&outside, &path).unwrap();
+                    gone(&path).unwrap();
+                    fs::create_dir(&path).unwrap();
+                    gone(&path).unwrap();
+                }
+            });
+            for round in 0..500 {
+                let target = parent.path().join(format!("target{round}"));
+                // What became something else in the middle may be an error.
+                let _ = scratch.keep(&target, &[], u64::MAX);
+                if let Ok(found) = fs::symlink_metadata(target.join("f")) {
+                    assert!(found.is_file() || found.is_dir());
+                    assert!(!fs::read_to_string(target.join("f")).is_ok_and(|text| text.contains("precious")));
+                }
+            }
+            ended.store(true, Ordering::Relaxed);
+        });
     }
 
     #[test]

@@ -7,13 +7,23 @@ use std::time::Duration;
 
 use wasmtime::EngineWeak;
 
-/// How often a computing guest gives the host a chance to stop it.
+/// How often a computing guest gives the host a chance to stop it, while there are no more calls than cores.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
+
+/// How often it does at least, however many calls there are.
+const SHORTEST_TICK: Duration = Duration::from_millis(1);
+
+/// The time between two ticks. Calls that share a thread take turns at ticks, so the more there are, the shorter a turn
+/// has to be for each to be looked at within some tens of milliseconds.
+fn tick(running: usize, cores: usize) -> Duration {
+    let turns = u32::try_from(running.div_ceil(cores)).unwrap_or(u32::MAX);
+    (TICK / turns.max(1)).max(SHORTEST_TICK)
+}
 
 /// How many ticks the thread goes on after the last call, so that calls that follow each other need not wake it.
 const LINGER: u32 = 50;
 
-/// Raises the epoch of its engines every [`TICK`] while calls are running, and sleeps otherwise.
+/// Raises the epoch of its engines every [`TICK`], or more often, while calls are running, and sleeps otherwise.
 ///
 /// It belongs to an executor and ends with it; nothing ticks behind the user's back.
 pub(crate) struct Ticker {
@@ -90,12 +100,13 @@ impl Shared {
     }
 
     fn tick(&self, engines: &[EngineWeak]) {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut idle = 0;
         let mut state = self.lock();
         while *state != State::Stopped {
             // Looked at under the lock: a call that begins now finds the thread awake, or wakes it.
-            let running = self.running.load(Ordering::SeqCst) > 0;
-            idle = if running { 0 } else { idle + 1 };
+            let running = self.running.load(Ordering::SeqCst);
+            idle = if running > 0 { 0 } else { idle + 1 };
             if idle > LINGER {
                 *state = State::Asleep;
                 while *state == State::Asleep {
@@ -104,8 +115,9 @@ impl Shared {
                 idle = 0;
                 continue;
             }
-            state = self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner).0;
-            if running {
+            let wait = self.changed.wait_timeout(state, tick(running, cores));
+            state = wait.unwrap_or_else(PoisonError::into_inner).0;
+            if running > 0 {
                 engines.iter().filter_map(EngineWeak::upgrade).for_each(|engine| engine.increment_epoch());
             }
         }
@@ -116,6 +128,12 @@ impl Shared {
 mod tests {
     use super::*;
     use std::time::Instant;
+
+    #[test]
+    fn ticks_come_more_often_the_more_calls_share_a_core() {
+        let milliseconds = [0, 1, 2, 3, 4, 20, 1000].map(|running| tick(running, 2).as_millis());
+        assert_eq!(milliseconds, [10, 10, 10, 5, 5, 1, 1]);
+    }
 
     #[test]
     fn the_thread_ticks_while_a_call_runs_and_sleeps_when_none_has_for_a_while() {

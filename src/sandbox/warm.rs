@@ -113,7 +113,7 @@ impl Sandbox {
         }
         let buffer = self.turns(&mut store, &instance, warm_up.texts).await?;
         // The numbers would be there in every call, and the files not.
-        if store.data().wasi.quota().open_files() > 0 {
+        if store.data().wasi.quota.open_files() > 0 {
             wasmtime::bail!("the warm-up left a file open, which an image cannot hold: close it");
         }
         let globals = read_globals(&mut store, &self.program.module, &instance, globals)?;

@@ -2,7 +2,9 @@
 //!
 //! [`Guarded`] implements the same trait and hands every call on, after asking the [`Quota`] where a call could take
 //! disk, descriptors or memory of the host. Answered here are `proc_exit`, because every exit code is a script's
-//! right; a lone clock in `poll_oneoff`, because a sleep must be one that can be given up; and the socket calls.
+//! right; a lone clock in `poll_oneoff`, because a sleep must be one that can be given up; `fd_sync`, because nobody can
+//! give up a disk, and what is removed after the call need not be on it; and the socket calls. Reads and writes are made
+//! in pieces (see `transfer`).
 
 use std::time::Duration;
 
@@ -12,7 +14,11 @@ use wasmtime_wasi::p1::types::{self, Errno, Error, Fd, Filestat, Filetype, Looku
 use wasmtime_wasi::p1::wasi_snapshot_preview1::WasiSnapshotPreview1;
 use wiggle::{GuestMemory, GuestPtr};
 
-use super::quota::{FileId, Full, Quota};
+use super::listing::{self, Listing};
+use super::quota::{Full, Quota};
+use super::transfer::Offset;
+use super::tree::Tree;
+use super::used::Used;
 use crate::Limits;
 
 /// The guest ended itself with this code.
@@ -28,13 +34,19 @@ impl From<Full> for Error {
 
 /// A WASI context with limits.
 pub(super) struct Guarded {
-    inner: WasiP1Ctx,
-    quota: Quota,
+    pub(super) inner: WasiP1Ctx,
+    pub(super) quota: Quota,
+    pub(super) tree: Tree,
+    pub(super) used: Used,
+    /// The directory that is being read, by its descriptor. One is enough: who reads two by turns waits longer.
+    listing: Option<(u32, Listing)>,
     poll_subscriptions: u32,
+    pub(super) path_bytes: usize,
+    pub(super) hostcall_bytes: usize,
 }
 
-type Result<T> = std::result::Result<T, Error>;
-type Memory<'a, 'b> = &'a mut GuestMemory<'b>;
+pub(super) type Result<T> = std::result::Result<T, Error>;
+pub(super) type Memory<'a, 'b> = &'a mut GuestMemory<'b>;
 
 impl Guarded {
     pub fn new(mut inner: WasiP1Ctx, quota: Quota, limits: &Limits) -> Guarded {
@@ -42,83 +54,41 @@ impl Guarded {
         // streams, the mounted directories and whatever one call needs take the rest.
         let subscriptions = 2 * limits.poll_subscriptions as usize;
         inner.ctx().table.set_max_capacity(limits.open_files.saturating_add(subscriptions).saturating_add(64));
-        Guarded { inner, quota, poll_subscriptions: limits.poll_subscriptions }
-    }
-
-    pub fn quota(&self) -> &Quota {
-        &self.quota
-    }
-
-    /// What is at a path, not following a link in its last part; nothing when there is nothing.
-    async fn at(&mut self, memory: Memory<'_, '_>, dir: Fd, path: GuestPtr<str>) -> Option<Filestat> {
-        self.inner.path_filestat_get(memory, dir, Lookupflags::empty(), path).await.ok()
-    }
-
-    /// The file and its length, if `stat` is a file with one name left.
-    fn last_name(stat: &Filestat) -> Option<(FileId, u64)> {
-        (stat.filetype == Filetype::RegularFile && stat.nlink <= 1).then_some((stat.ino, stat.size))
-    }
-
-    /// Asks the quota for a write of what is in `buffers`. None for a standard stream, which has a cap of its own.
-    async fn before_write(
-        &mut self,
-        memory: Memory<'_, '_>,
-        fd: Fd,
-        buffers: types::CiovecArray,
-        offset: Offset,
-    ) -> Result<Option<Write>> {
-        if self.quota.file(fd.into()).is_none() {
-            return Ok(None);
-        }
-        let length = self.inner.fd_filestat_get(memory, fd).await?.size;
-        let appends = self.inner.fd_fdstat_get(memory, fd).await?.fs_flags.contains(types::Fdflags::APPEND);
-        let start = match offset {
-            _ if appends => length,
-            Offset::At(offset) => offset,
-            Offset::Current => self.inner.fd_tell(memory, fd)?,
-        };
-        let write = Write { start, length };
-        self.quota.may_grow(length, write.length_after(first_buffer(memory, buffers)?))?;
-        Ok(Some(write))
-    }
-
-    fn after_write(&mut self, write: Option<Write>, written: types::Size) {
-        if let Some(write) = write
-            && written > 0
-        {
-            self.quota.wrote(written.into());
-            self.quota.resized(write.length, write.length_after(written.into()));
+        Guarded {
+            inner,
+            quota,
+            tree: Tree::new(limits.scratch_depth),
+            used: Used::default(),
+            listing: None,
+            poll_subscriptions: limits.poll_subscriptions,
+            path_bytes: limits.path_bytes,
+            hostcall_bytes: limits.hostcall_bytes,
         }
     }
-}
 
-/// A write to a file: where it starts, and the file's length before it.
-struct Write {
-    start: u64,
-    length: u64,
-}
-
-impl Write {
-    fn length_after(&self, bytes: u64) -> u64 {
-        if bytes == 0 { self.length } else { self.length.max(self.start.saturating_add(bytes)) }
+    /// Forgets what was listed of a directory, for one whose descriptor is gone.
+    fn forget_listing(&mut self, fd: u32) {
+        self.listing.take_if(|(listed, _)| *listed == fd);
     }
-}
 
-#[derive(Clone, Copy)]
-enum Offset {
-    Current,
-    At(u64),
-}
-
-/// The length of the first buffer that is not empty: one call writes no more than that.
-fn first_buffer(memory: &GuestMemory<'_>, buffers: types::CiovecArray) -> Result<u64> {
-    for buffer in buffers.iter() {
-        let buffer = memory.read(buffer?)?;
-        if buffer.buf_len > 0 {
-            return Ok(buffer.buf_len.into());
+    /// All that is in a directory.
+    async fn list(&mut self, fd: Fd) -> Result<Listing> {
+        // Room for all that a call's own directory can hold; a runtime's may hold more.
+        let entry = listing::HEAD + listing::LONGEST_NAME;
+        let mut length = (self.quota.entries() as usize).saturating_add(3).saturating_mul(entry).clamp(4096, 8 << 20);
+        loop {
+            let mut bytes = vec![0; length];
+            let mut memory = GuestMemory::Unshared(&mut bytes);
+            let size = u32::try_from(length).map_err(|_| Errno::Overflow)?;
+            let found = self.inner.fd_readdir(&mut memory, fd, GuestPtr::new(0), size, 0).await?;
+            if found < size {
+                bytes.truncate(found as usize);
+                bytes.shrink_to_fit();
+                return Ok(Listing::new(bytes));
+            }
+            length = length.saturating_mul(4);
         }
     }
-    Ok(0)
 }
 
 /// Hands calls on as they are.
@@ -155,28 +125,86 @@ impl WasiSnapshotPreview1 for Guarded {
         fd_tell(fd: Fd) -> types::Filesize;
         proc_raise(signal: types::Signal) -> ();
         sched_yield() -> ();
-        random_get(buffer: GuestPtr<u8>, len: types::Size) -> ();
     }
 
     hand_on! {
         async fd_advise(fd: Fd, offset: types::Filesize, len: types::Filesize, advice: types::Advice) -> ();
-        async fd_datasync(fd: Fd) -> ();
         async fd_fdstat_get(fd: Fd) -> types::Fdstat;
         async fd_filestat_get(fd: Fd) -> Filestat;
-        async fd_read(fd: Fd, buffers: types::IovecArray) -> types::Size;
-        async fd_pread(fd: Fd, buffers: types::IovecArray, offset: types::Filesize) -> types::Size;
         async fd_seek(fd: Fd, offset: types::Filedelta, whence: types::Whence) -> types::Filesize;
-        async fd_sync(fd: Fd) -> ();
-        async fd_readdir(fd: Fd, buffer: GuestPtr<u8>, len: types::Size, cookie: types::Dircookie) -> types::Size;
-        async path_filestat_get(dir: Fd, flags: Lookupflags, path: GuestPtr<str>) -> Filestat;
-        async path_readlink(dir: Fd, path: GuestPtr<str>, buffer: GuestPtr<u8>, len: types::Size) -> types::Size;
+    }
+
+    fn random_get(&mut self, memory: Memory<'_, '_>, buffer: GuestPtr<u8>, len: types::Size) -> Result<()> {
+        self.inner.random_get(memory, buffer, len)?;
+        self.used.random_bytes += u64::from(len);
+        Ok(())
+    }
+
+    async fn fd_sync(&mut self, memory: Memory<'_, '_>, fd: Fd) -> Result<()> {
+        // It says whether there is such a file.
+        self.inner.fd_tell(memory, fd).map(drop).map_err(|_| Errno::Badf.into())
+    }
+
+    async fn fd_datasync(&mut self, memory: Memory<'_, '_>, fd: Fd) -> Result<()> {
+        self.fd_sync(memory, fd).await
+    }
+
+    async fn fd_readdir(
+        &mut self,
+        memory: Memory<'_, '_>,
+        fd: Fd,
+        buffer: GuestPtr<u8>,
+        len: types::Size,
+        cookie: types::Dircookie,
+    ) -> Result<types::Size> {
+        let descriptor = u32::from(fd);
+        if cookie == 0 || self.listing.as_ref().is_none_or(|(listed, _)| *listed != descriptor) {
+            self.listing = Some((descriptor, self.list(fd).await?));
+        }
+        let piece = self.listing.as_ref().map_or(&[][..], |(_, listing)| listing.piece(cookie, len as usize));
+        memory.copy_from_slice(piece, buffer.as_array(piece.len() as u32))?;
+        Ok(piece.len() as u32)
+    }
+
+    async fn path_filestat_get(
+        &mut self,
+        memory: Memory<'_, '_>,
+        dir: Fd,
+        flags: Lookupflags,
+        path: GuestPtr<str>,
+    ) -> Result<Filestat> {
+        self.check_path(path)?;
+        self.inner.path_filestat_get(memory, dir, flags, path).await
+    }
+
+    async fn path_readlink(
+        &mut self,
+        memory: Memory<'_, '_>,
+        dir: Fd,
+        path: GuestPtr<str>,
+        buffer: GuestPtr<u8>,
+        len: types::Size,
+    ) -> Result<types::Size> {
+        self.check_path(path)?;
+        self.inner.path_readlink(memory, dir, path, buffer, len).await
+    }
+
+    async fn fd_read(&mut self, memory: Memory<'_, '_>, fd: Fd, buffers: types::IovecArray) -> Result<types::Size> {
+        self.read(memory, fd, buffers, Offset::Current).await
+    }
+
+    async fn fd_pread(
+        &mut self,
+        memory: Memory<'_, '_>,
+        fd: Fd,
+        buffers: types::IovecArray,
+        offset: types::Filesize,
+    ) -> Result<types::Size> {
+        self.read(memory, fd, buffers, Offset::At(offset)).await
     }
 
     async fn fd_write(&mut self, memory: Memory<'_, '_>, fd: Fd, buffers: types::CiovecArray) -> Result<types::Size> {
-        let write = self.before_write(memory, fd, buffers, Offset::Current).await?;
-        let written = self.inner.fd_write(memory, fd, buffers).await?;
-        self.after_write(write, written);
-        Ok(written)
+        self.write(memory, fd, buffers, Offset::Current).await
     }
 
     async fn fd_pwrite(
@@ -186,10 +214,7 @@ impl WasiSnapshotPreview1 for Guarded {
         buffers: types::CiovecArray,
         offset: types::Filesize,
     ) -> Result<types::Size> {
-        let write = self.before_write(memory, fd, buffers, Offset::At(offset)).await?;
-        let written = self.inner.fd_pwrite(memory, fd, buffers, offset).await?;
-        self.after_write(write, written);
-        Ok(written)
+        self.write(memory, fd, buffers, Offset::At(offset)).await
     }
 
     async fn fd_filestat_set_size(&mut self, memory: Memory<'_, '_>, fd: Fd, size: types::Filesize) -> Result<()> {
@@ -222,6 +247,7 @@ impl WasiSnapshotPreview1 for Guarded {
         mtim: types::Timestamp,
         flags: types::Fstflags,
     ) -> Result<()> {
+        self.check_path(path)?;
         self.quota.touch();
         self.inner.path_filestat_set_times(memory, dir, lookup, path, atim, mtim, flags).await
     }
@@ -233,6 +259,7 @@ impl WasiSnapshotPreview1 for Guarded {
             None => 0,
         };
         self.inner.fd_close(memory, fd).await?;
+        self.forget_listing(descriptor);
         self.quota.closed(descriptor, length);
         Ok(())
     }
@@ -241,6 +268,8 @@ impl WasiSnapshotPreview1 for Guarded {
         let length = self.inner.fd_filestat_get(memory, to).await?.size;
         self.inner.fd_renumber(memory, from, to).await?;
         if u32::from(from) != u32::from(to) {
+            self.forget_listing(from.into());
+            self.forget_listing(to.into());
             self.quota.closed(to.into(), length);
             self.quota.renumbered(from.into(), to.into());
         }
@@ -258,6 +287,7 @@ impl WasiSnapshotPreview1 for Guarded {
         inheriting: types::Rights,
         flags: types::Fdflags,
     ) -> Result<Fd> {
+        self.check_path(path)?;
         self.quota.may_open().map_err(|Full| Errno::Mfile)?;
         let before = if how.intersects(Oflags::CREAT | Oflags::TRUNC) {
             self.inner.path_filestat_get(memory, dir, lookup, path).await.ok()
@@ -266,7 +296,7 @@ impl WasiSnapshotPreview1 for Guarded {
         };
         let creates = how.contains(Oflags::CREAT) && before.is_none();
         if creates {
-            self.quota.may_create()?;
+            self.quota.may_create(0)?;
         }
         let fd = self.inner.path_open(memory, dir, lookup, path, how, base, inheriting, flags).await?;
         let file = self.inner.fd_filestat_get(memory, fd).await.map_or(0, |stat| stat.ino);
@@ -284,9 +314,15 @@ impl WasiSnapshotPreview1 for Guarded {
     }
 
     async fn path_create_directory(&mut self, memory: Memory<'_, '_>, dir: Fd, path: GuestPtr<str>) -> Result<()> {
-        self.quota.may_create()?;
+        self.check_path(path)?;
+        self.quota.may_create(0)?;
+        let holder = self.holder(memory, dir, path).await?;
+        self.tree.may_make(holder)?;
         self.inner.path_create_directory(memory, dir, path).await?;
         self.quota.created();
+        if let Some(folder) = self.at(memory, dir, path).await {
+            self.tree.made(folder.ino, holder);
+        }
         Ok(())
     }
 
@@ -299,7 +335,9 @@ impl WasiSnapshotPreview1 for Guarded {
         to: Fd,
         new: GuestPtr<str>,
     ) -> Result<()> {
-        self.quota.may_create()?;
+        self.check_path(old)?;
+        self.check_path(new)?;
+        self.quota.may_create(0)?;
         self.inner.path_link(memory, from, flags, old, to, new).await?;
         self.quota.created();
         Ok(())
@@ -312,9 +350,13 @@ impl WasiSnapshotPreview1 for Guarded {
         dir: Fd,
         path: GuestPtr<str>,
     ) -> Result<()> {
-        self.quota.may_create()?;
+        self.check_path(target)?;
+        self.check_path(path)?;
+        let bytes = u64::from(target.len());
+        self.quota.may_create(bytes)?;
         self.inner.path_symlink(memory, target, dir, path).await?;
         self.quota.created();
+        self.quota.resized(0, bytes);
         Ok(())
     }
 
@@ -326,19 +368,34 @@ impl WasiSnapshotPreview1 for Guarded {
         to: Fd,
         new: GuestPtr<str>,
     ) -> Result<()> {
+        self.check_path(old)?;
+        self.check_path(new)?;
         let moved = self.at(memory, from, old).await;
         let replaced = self.at(memory, to, new).await;
+        let folder = match &moved {
+            Some(moved) if moved.filetype == Filetype::Directory => {
+                let holder = self.holder(memory, to, new).await?;
+                self.tree.may_move(moved.ino, holder)?;
+                Some((moved.ino, holder))
+            }
+            _ => None,
+        };
         self.inner.path_rename(memory, from, old, to, new).await?;
         self.quota.touch();
         if let (Some(moved), Some(replaced)) = (moved, replaced)
             && moved.ino != replaced.ino
         {
             self.quota.removed(Guarded::last_name(&replaced));
+            self.tree.removed(replaced.ino);
+        }
+        if let Some((folder, holder)) = folder {
+            self.tree.moved(folder, holder);
         }
         Ok(())
     }
 
     async fn path_unlink_file(&mut self, memory: Memory<'_, '_>, dir: Fd, path: GuestPtr<str>) -> Result<()> {
+        self.check_path(path)?;
         let removed = self.at(memory, dir, path).await;
         self.inner.path_unlink_file(memory, dir, path).await?;
         self.quota.removed(removed.as_ref().and_then(Guarded::last_name));
@@ -346,8 +403,13 @@ impl WasiSnapshotPreview1 for Guarded {
     }
 
     async fn path_remove_directory(&mut self, memory: Memory<'_, '_>, dir: Fd, path: GuestPtr<str>) -> Result<()> {
+        self.check_path(path)?;
+        let removed = self.at(memory, dir, path).await;
         self.inner.path_remove_directory(memory, dir, path).await?;
         self.quota.removed(None);
+        if let Some(removed) = removed {
+            self.tree.removed(removed.ino);
+        }
         Ok(())
     }
 
@@ -361,6 +423,7 @@ impl WasiSnapshotPreview1 for Guarded {
         if count > self.poll_subscriptions {
             return Err(Errno::Inval.into());
         }
+        self.used.poll_subscriptions = self.used.poll_subscriptions.max(count.into());
         if count == 1 {
             let subscription = memory.read(subscriptions)?;
             if let types::SubscriptionU::Clock(clock) = &subscription.u

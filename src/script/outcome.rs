@@ -57,8 +57,28 @@ pub struct Usage {
     pub wall_time: Duration,
     /// The most linear memory the guest had, its image included, in bytes.
     pub peak_memory_bytes: u64,
-    /// Bytes written to files in the temporary directory.
+    /// The most elements that one table had.
+    pub table_elements: u64,
+    /// Bytes the script read from standard input.
+    pub stdin_bytes: u64,
+    /// Bytes written to files in the temporary directory, in all.
     pub bytes_written: u64,
+    /// The most bytes that the temporary directory held, those the host put there included.
+    pub scratch_bytes: u64,
+    /// The most entries that the temporary directory held.
+    pub scratch_entries: u64,
+    /// The most folders that lay inside each other in the temporary directory.
+    pub scratch_depth: u64,
+    /// The most files that were open at once, the standard streams and the mounted directories not counted.
+    pub open_files: u64,
+    /// The longest path, in bytes.
+    pub path_bytes: u64,
+    /// The most subscriptions of one poll.
+    pub poll_subscriptions: u64,
+    /// Random bytes the script asked for, in all.
+    pub random_bytes: u64,
+    /// The most bytes that one read or write moved, its list of buffers included.
+    pub hostcall_bytes: u64,
     /// Bytes the script wrote to standard output, those that were dropped included.
     pub stdout_bytes: u64,
     /// Bytes the script wrote to standard error, those that were dropped included.

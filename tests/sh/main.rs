@@ -4,4 +4,5 @@
 
 mod bounds;
 mod cases;
+mod limits;
 mod shell;

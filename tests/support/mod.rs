@@ -22,6 +22,16 @@ pub fn python() -> Runtime {
     Runtime::new(Home::from_env().unwrap(), "python", None)
 }
 
+/// Python with its libraries for data imported.
+pub fn python_data() -> Runtime {
+    Runtime::new(Home::from_env().unwrap(), "python-data", None)
+}
+
+/// The installed shell.
+pub fn shell() -> Runtime {
+    Runtime::new(Home::from_env().unwrap(), "sh", None)
+}
+
 /// A runtime whose program is this: the body of a WebAssembly module that imports [`WASI`] and exports `_start`. What
 /// it does is reported by its exit code.
 pub fn module(body: &str) -> Runtime {
@@ -82,6 +92,25 @@ pub const WASI: &str = r#"
     (import "wasi_snapshot_preview1" "fd_prestat_get" (func $prestat (param i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "random_get" (func $random_get (param i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_read" (func $fd_read (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_pread" (func $fd_pread (param i32 i32 i32 i64 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_pwrite" (func $fd_pwrite (param i32 i32 i32 i64 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_close" (func $fd_close (param i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_sync" (func $fd_sync (param i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_readdir" (func $fd_readdir (param i32 i32 i32 i64 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_filestat_get" (func $fd_filestat_get (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_filestat_set_size" (func $set_size (param i32 i64) (result i32)))
+    (import "wasi_snapshot_preview1" "path_filestat_get" (func $stat (param i32 i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_filestat_set_times"
+        (func $set_times (param i32 i32 i32 i32 i64 i64 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_create_directory" (func $mkdir (param i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_remove_directory" (func $rmdir (param i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_unlink_file" (func $unlink (param i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_readlink" (func $readlink (param i32 i32 i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_rename" (func $rename (param i32 i32 i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_link" (func $link (param i32 i32 i32 i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "path_symlink" (func $symlink (param i32 i32 i32 i32 i32) (result i32)))
+    (import "host" "call" (func $host_call (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "path_open"
         (func $path_open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
     (func $exit_if (param i32) (if (local.get 0) (then (call $exit (local.get 0)))))

@@ -1,0 +1,2 @@
+
+cat & wait; echo end

@@ -1,0 +1,2 @@
+
+seq 5 | cat | cat | tail -1

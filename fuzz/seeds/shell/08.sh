@@ -1,0 +1,2 @@
+
+mkdir d; ./d 2>/dev/null; echo $?

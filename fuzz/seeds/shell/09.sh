@@ -1,0 +1,2 @@
+
+touch a b; echo "*" \* [a]* "["a]

@@ -1,0 +1,2 @@
+
+while read -r a b; do echo "$b:$a"; done

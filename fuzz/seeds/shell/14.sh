@@ -1,0 +1,2 @@
+
+head -c 16 /dev/urandom | wc -c | tr -d " "

@@ -1,0 +1,2 @@
+
+f() { set -- x y; echo $#; }; set -- 1; f; echo $#

@@ -1,0 +1,2 @@
+
+printf "a\\tb\n" | { read -r x; printf "%s\n" "$x"; }

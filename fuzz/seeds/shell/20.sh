@@ -1,0 +1,2 @@
+
+f() { read a; echo "f:$a"; }; f; x=$(cat); echo "rest:$x"

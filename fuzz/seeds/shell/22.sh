@@ -1,0 +1,2 @@
+
+echo x >/dev/null; cat /dev/null; wc -c </dev/null | tr -d " "

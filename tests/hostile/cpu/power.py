@@ -1,0 +1,3 @@
+# One call into C after another, each far longer than a tick.
+while True:
+    pow(7, 10**6)

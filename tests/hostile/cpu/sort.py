@@ -1,0 +1,2 @@
+import itertools
+sorted(itertools.repeat(0, 10**12))

@@ -1,0 +1,4 @@
+kill -9 $$
+kill -9 1
+kill -SEGV $$
+exit 255

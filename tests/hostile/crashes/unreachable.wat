@@ -1,0 +1,2 @@
+(memory (export "memory") 1)
+(func (export "_start") unreachable)

@@ -1,0 +1,4 @@
+import os
+while True:
+    os.mkdir('d')
+    os.chdir('d')

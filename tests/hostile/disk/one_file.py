@@ -1,0 +1,3 @@
+with open('f', 'wb', 0) as f:
+    while True:
+        f.write(bytes(1 << 20))

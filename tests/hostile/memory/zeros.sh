@@ -1,0 +1,2 @@
+x=$(cat /dev/zero)
+echo ${#x}

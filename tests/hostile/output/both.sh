@@ -1,0 +1,1 @@
+while :; do echo out; echo err >&2; done

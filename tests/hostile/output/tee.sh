@@ -1,0 +1,1 @@
+yes | tee a b c /dev/stderr

@@ -1,0 +1,2 @@
+x='eval "$x"'
+eval "$x"

@@ -1,0 +1,6 @@
+import asyncio
+
+async def forever():
+    await asyncio.Event().wait()
+
+asyncio.run(forever())

@@ -1,0 +1,4 @@
+input()
+import time
+while True:
+    time.sleep(0.001)
