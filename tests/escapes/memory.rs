@@ -100,7 +100,6 @@ print(random.SystemRandom().random()); print(random.Random().random()); print(os
 }
 
 #[tokio::test]
-#[ignore = "the shell's image holds the seed of `$RANDOM` and of `mktemp`, and nothing in a call sets it anew"]
 async fn no_two_calls_share_the_shell_s_random_variable_or_temporary_name() {
     all_differ(&shell(), "echo $RANDOM$RANDOM$RANDOM$RANDOM; mktemp", 20, 2).await;
 }
