@@ -32,6 +32,7 @@ pub enum Transform {
 #[derive(Debug)]
 pub(crate) enum TransformError {
     /// It has a mistake, which is its author's: the text is what to show of it.
+    #[cfg_attr(not(feature = "typescript"), allow(dead_code, reason = "no transform is built in"))]
     Script(String),
     /// The system has no thread for it.
     #[cfg_attr(not(feature = "typescript"), allow(dead_code, reason = "no transform is built in"))]

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
+use std::sync::{Arc, LazyLock};
 use std::thread;
 
 use oxc_allocator::Allocator;
@@ -11,7 +12,7 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 use oxc_transformer::{TransformOptions, Transformer};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 /// The largest file that is taken.
 const BYTES_AT_MOST: usize = 256 << 10;
@@ -23,6 +24,13 @@ const STACK_FOR_EACH_BYTE: usize = 2 << 10;
 
 /// The stack for a file with next to nothing in it.
 const LEAST_STACK_BYTES: usize = 1 << 20;
+
+/// The texts that are changed at once: one for each core. One that takes long goes on when its call is over, and keeps
+/// its place until it is done, so that such texts cannot take more cores than there are, nor fill memory with threads.
+static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    Arc::new(Semaphore::new(cores))
+});
 
 /// The JavaScript of a TypeScript file, with a source map at its end. The inner error is what to show its author.
 ///
@@ -36,11 +44,13 @@ pub(super) async fn to_javascript(path: &str, text: &str) -> io::Result<Result<S
         )));
     }
     let stack = LEAST_STACK_BYTES + text.len() * STACK_FOR_EACH_BYTE;
+    let place = PLACES.clone().acquire_owned().await.map_err(io::Error::other)?;
     let (sender, done) = oneshot::channel();
     let (name, text) = (path.to_owned(), text.to_owned());
     thread::Builder::new().name("ampoule-transform".to_owned()).stack_size(stack).spawn(move || {
         // Where the receiver is gone, so is the call.
         let _ = sender.send(transform(&name, &text));
+        drop(place);
     })?;
     done.await.map_err(|_| io::Error::other(format!("transforming `{path}` panicked")))
 }
