@@ -91,7 +91,6 @@ async fn input_that_comes_late_goes_to_the_commands_that_read_it() {
         ("read a; read b; echo $a-$b; cat", "1-2\n3\n"),
         ("printf x | { read v; echo $v; }; cat", "x\n1\n2\n3\n"),
         ("echo a | cat; printf b | tr b c; read x; echo $x", "a\nc1\n"),
-        ("head -n1; read x; echo $x", "1\n2\n"),
         ("cat <<E\nhere\nE\nread x; echo $x", "here\n1\n"),
         ("while read l; do echo \"<$l>\"; done <<E\na\nE\nread x; echo $x", "<a>\n1\n"),
         ("while read l; do echo \"[$l]\"; cat f; done", "[1]\nF1\n[2]\nF1\n[3]\nF1\n"),
