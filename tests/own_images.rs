@@ -1,6 +1,6 @@
 //! Images of the user's own: another's memory after one more warm-up.
 //!
-//! Needs the runtimes: `ampoule runtime install python` and `sh`.
+//! Needs the runtimes: `ampoule runtime install python`, `sh` and `javascript`.
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod program;
@@ -86,6 +86,20 @@ fn a_shell_keeps_the_functions_and_variables_of_its_warm_up() {
     image.build("sh", "greeting=hello\ngreet() { echo \"$greeting, $1\"; }\n", &[]);
     image.place.write("script.sh", "greet \"$1\"\n");
     image.place.run(["--image", &image.name, "script.sh", "--", "world"]).prints("hello, world\n");
+}
+
+#[test]
+fn javascript_keeps_the_globals_of_its_warm_up_and_random_numbers_of_each_call() {
+    let image = Image::new("js");
+    image.build("javascript", "globalThis.rows = [1, 2];\nglobalThis.seen = Math.random();\n", &[]);
+    image.place.write("script.js", "console.log(rows.length, process.argv.length);\nconsole.error(Math.random());\n");
+    let run = || image.place.run(["--image", &image.name, "script.js"]);
+    let (first, second) = (run(), run());
+    first.prints("2 2\n");
+    assert_ne!(first.stderr, second.stderr, "two calls share random numbers");
+    let bad = Image::new("js-bad");
+    bad.is_refused("javascript", "let x = 1;\nthrow new Error('what is wrong');\n", &[], &["what is wrong"]);
+    bad.is_refused("javascript", "process.exitCode = 3;", &[], &["status 3"]);
 }
 
 #[test]
