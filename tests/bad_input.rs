@@ -71,10 +71,18 @@ fn a_nul_byte_in_a_script_is_the_language_s_error() {
 fn a_script_whose_ending_no_runtime_takes_is_refused_with_those_that_are_known() {
     let place = Place::new();
     place.write("script.rb", "1");
-    let said = ["no runtime runs files that end in `.rb`", "known endings: .py", "--runtime"];
+    let said = [
+        "no runtime runs files that end in `.rb`",
+        "known endings: .js, .mjs, .cjs, .ts, .mts, .py, .sh;",
+        "--runtime",
+    ];
     fails(&place, &place.run(["script.rb"]), 127, &said);
     place.write("script", "print('none')");
-    let said = ["no runtime runs files with no extension", "known endings: .py", "--runtime"];
+    let said = [
+        "no runtime runs files with no extension",
+        "known endings: .js, .mjs, .cjs, .ts, .mts, .py, .sh;",
+        "--runtime",
+    ];
     fails(&place, &place.run(["script"]), 127, &said);
     place.run(["--runtime", "python", "script"]).prints("none\n");
 }

@@ -469,13 +469,17 @@ fn a_bench_of_a_script_that_fails_shows_why_instead_of_numbers() {
 fn the_installed_runtimes_are_listed_and_verified() {
     let place = Place::new();
     let list = place.end(&mut place.ampoule(["runtime", "list"]));
-    assert!(list.stdout.starts_with("python 3.15"), "{list:?}");
+    assert!(list.stdout.lines().any(|line| line.starts_with("python 3.15") && line.contains("  ready  ")), "{list:?}");
     assert!(list.stdout.contains("ready") && list.stdout.contains("images: python,python-data"), "{list:?}");
     let list = place.end(&mut place.ampoule(["runtime", "list", "--json"]));
     let rows: Value = serde_json::from_str(&list.stdout).unwrap();
-    assert_eq!((&rows[0]["name"], &rows[0]["state"]), (&json!("python"), &json!("ready")));
-    assert_eq!(rows[0]["images"], json!(["python", "python-data"]));
-    assert!(rows[0]["bytes"].as_u64() > Some(1 << 20));
+    let names: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names[..3], ["javascript", "python", "sh"]);
+    let python = &rows[1];
+    assert_eq!(python["state"], json!("ready"));
+    assert_eq!(python["images"], json!(["python", "python-data"]));
+    assert!(python["bytes"].as_u64() > Some(1 << 20));
+    assert_eq!(python["digest"].as_str().map(str::len), Some(64));
     place.end(&mut place.ampoule(["runtime", "verify", "python"])).prints("python: ready\n");
 }
 
@@ -488,6 +492,8 @@ fn the_home_is_the_option_s_before_the_environment_s() {
     place.end(command.args(["--home", "two"])).prints(&path("two"));
     let list = place.end(&mut place.ampoule(["runtime", "list", "--home", "two"]));
     assert!(list.stdout.contains("missing"), "{list:?}");
-    place.end(&mut place.ampoule(["runtime", "verify", "--home", "two"])).prints("python: missing\nsh: missing\n");
+    place
+        .end(&mut place.ampoule(["runtime", "verify", "--home", "two"]))
+        .prints("javascript: missing\npython: missing\nsh: missing\n");
     assert!(!place.path("two").exists(), "looking makes no home");
 }

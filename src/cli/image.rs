@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::files::Files;
 use super::install::Shown;
-use super::runtime::{verify, word};
+use super::runtime::{Asked, verify, word};
 use super::{exit, say, units};
 
 #[derive(Subcommand)]
@@ -63,11 +63,11 @@ impl Image {
             Image::Build(build) => build.run(installer)?,
             Image::List { json } => list(installer, json)?,
             Image::Verify { name } => {
-                let names = match name {
-                    Some(name) => vec![own(installer, &name)?],
-                    None => names(installer),
+                let asked = match name {
+                    Some(name) => Asked::Named(own(installer, &name)?),
+                    None => Asked::All(names(installer)),
                 };
-                verify(installer, &names)?;
+                verify(installer, asked)?;
             }
             Image::Remove { name } => {
                 let name = own(installer, &name)?;

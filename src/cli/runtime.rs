@@ -35,7 +35,7 @@ pub enum Runtime {
     },
     /// Check every file of the installed runtimes against its digest
     Verify {
-        /// One runtime [default: all that are installed]
+        /// One runtime or program [default: all]
         name: Option<String>,
     },
     /// Remove an installed runtime or a compiled program; one that you added leaves the catalog, too
@@ -64,8 +64,8 @@ impl Runtime {
             }
             Runtime::List { json } => list(installer, json)?,
             Runtime::Verify { name } => {
-                let names = name.map_or_else(|| installed(installer), |name| Ok(vec![name]))?;
-                verify(installer, &names)?;
+                let asked = name.map_or_else(|| Asked::All(all(installer)), Asked::Named);
+                verify(installer, asked)?;
             }
             Runtime::Remove { name } => {
                 if !installer.remove(&name)? {
@@ -142,16 +142,32 @@ fn list(installer: &Installer, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Which runtimes or images are to be verified.
+pub enum Asked {
+    /// One, which has to be there.
+    Named(String),
+    /// All there are; one that is not installed is no fault.
+    All(Vec<String>),
+}
+
 /// Looks at each file of these, and fails when one is not as it was installed.
-pub fn verify(installer: &Installer, names: &[String]) -> anyhow::Result<()> {
+pub fn verify(installer: &Installer, asked: Asked) -> anyhow::Result<()> {
+    let (names, may_be_missing) = match asked {
+        Asked::Named(name) => (vec![name], false),
+        Asked::All(names) => (names, true),
+    };
     let mut bad = 0;
-    for name in names {
+    for name in &names {
         let state = installer.verify(name)?;
         writeln!(io::stdout(), "{name}: {}", word(&state))?;
         if let State::Damaged(error) = &state {
-            writeln!(io::stdout(), "    {error}; make it anew")?;
+            writeln!(io::stdout(), "    {error}; run `{}` to make it anew", command_for(installer, name))?;
         }
-        bad += usize::from(!matches!(state, State::Ready));
+        bad += usize::from(match state {
+            State::Ready => false,
+            State::Missing => !may_be_missing,
+            _ => true,
+        });
     }
     if bad > 0 {
         bail!("{bad} of {} cannot be used as they are", names.len());
@@ -159,14 +175,19 @@ pub fn verify(installer: &Installer, names: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The runtimes that are installed, and the programs that are compiled.
-fn installed(installer: &Installer) -> anyhow::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for recipe in installer.catalog().recipes() {
-        if !matches!(installer.state(&recipe.manifest.name)?, State::Missing) {
-            names.push(recipe.manifest.name.clone());
-        }
+/// The command that makes a runtime, a program or an image anew.
+fn command_for(installer: &Installer, name: &str) -> String {
+    let other = installer.others().into_iter().find(|other| other.name == name);
+    match other.map(|other| other.made_from) {
+        None => format!("ampoule runtime install {name}"),
+        Some(None) => "ampoule compile PROGRAM".to_owned(),
+        Some(Some(from)) => format!("ampoule image build --from {from} --warm FILE --name {name}"),
     }
-    names.extend(installer.others().into_iter().filter(|other| other.made_from.is_none()).map(|other| other.name));
-    Ok(names)
+}
+
+/// The runtimes of the catalog, and the programs that are compiled.
+fn all(installer: &Installer) -> Vec<String> {
+    let recipes = installer.catalog().recipes().map(|recipe| recipe.manifest.name.clone());
+    let programs = installer.others().into_iter().filter(|other| other.made_from.is_none()).map(|other| other.name);
+    recipes.chain(programs).collect()
 }

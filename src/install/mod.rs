@@ -262,6 +262,7 @@ impl Installer {
     ) -> Result<(), InstallError> {
         let name = &recipe.manifest.name;
         let lock = self.home.lock(name, || progress(Step::Waiting))?;
+        self.sweep_partial(name, &lock);
         // Another process may have done it while we waited.
         if matches!(self.look(recipe, Thoroughness::Full)?, State::Ready) {
             return Ok(());
@@ -314,14 +315,20 @@ impl Installer {
         }
     }
 
-    /// A folder for what is not finished, removed when it is dropped. What killed installs of this runtime left goes.
-    fn partial(&self, name: &str, _lock: &HomeLock) -> Result<tempfile::TempDir, InstallError> {
+    /// Removes what killed installs of this runtime left. One may have been killed when all but this was done.
+    fn sweep_partial(&self, name: &str, _lock: &HomeLock) {
         let prefix = format!("{name}.");
         for entry in fs::read_dir(self.home.partial()).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&prefix) {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
+    }
+
+    /// A folder for what is not finished, removed when it is dropped.
+    fn partial(&self, name: &str, lock: &HomeLock) -> Result<tempfile::TempDir, InstallError> {
+        self.sweep_partial(name, lock);
+        let prefix = format!("{name}.");
         let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(self.home.partial());
         made.map_err(self.io(&self.home.partial()))
     }
