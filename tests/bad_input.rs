@@ -56,6 +56,8 @@ fn a_script_that_is_no_text_is_refused_with_the_place() {
     fails(&place, &place.run(["junk.py"]), 125, &["`junk.py` is not UTF-8 text: byte 5 begins no character"]);
     place.write("latin.py", b"print('caf\xe9')");
     fails(&place, &place.run(["latin.py"]), 125, &["`latin.py` is not UTF-8 text: byte 10"]);
+    place.write("latin.sh", b"echo caf\xe9");
+    fails(&place, &place.run(["latin.sh"]), 125, &["`latin.sh` is not UTF-8 text: byte 8"]);
     let typed = Running::start(place.script(["-"]).stdin(Stdio::piped())).end_with(b"print('\xff')");
     fails(&place, &Ran::of(typed), 125, &["the script standard input is not UTF-8 text: byte 7"]);
 }
