@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_millis(100);
 const ATTEMPTS: usize = 5;
 
 /// What twenty scripts do at once.
-const BUSY: [(&str, &str); 5] = [
+const BUSY: [(&str, &str); 6] = [
     ("computing", "while True: pass"),
     ("filling 50 MB again and again", "while True: bytearray(b'x') * 50_000_000"),
     ("copying 60 MB again and again", "a = bytearray(60_000_000)\nwhile True: a[:] = a"),
@@ -31,6 +31,10 @@ const BUSY: [(&str, &str); 5] = [
     (
         "walking through a large tree",
         "import os\nfor n in range(1_000):\n os.makedirs(f'{n % 10}/{n % 5}', exist_ok=True)\n open(f'{n % 10}/{n % 5}/{n}', 'w').close()\nwhile True: list(os.walk('.'))",
+    ),
+    (
+        "listing a folder of thousands of entries",
+        "import os\nfor n in range(3_000): os.link('0', str(n)) if n else open('0', 'w').close()\nwhile True: os.listdir('.')",
     ),
 ];
 

@@ -3,12 +3,70 @@
 //! The engine's WASI lists the whole directory again for each piece and looks at each entry, so that reading one of
 //! thousands of entries takes millions of looks. Here it is listed when the guest reads its beginning, and the pieces
 //! that follow are of that listing, as those of an open directory are elsewhere.
+//!
+//! Listing looks at each entry and cannot be given up on the way. Where there may be many, it is done on a thread for
+//! blocking work, so that the call's own thread is there when a timeout is due.
+
+use std::mem;
+
+use tokio::runtime::Handle;
+use wasmtime_wasi::WasiCtxBuilder;
+use wasmtime_wasi::p1::WasiP1Ctx;
+use wasmtime_wasi::p1::types::{Errno, Error, Fd};
+use wasmtime_wasi::p1::wasi_snapshot_preview1::WasiSnapshotPreview1;
+use wiggle::{GuestMemory, GuestPtr};
+
+use super::caught::elsewhere;
+use super::wasi::{Guarded, Result};
 
 /// The length of a directory entry before its name.
-pub(super) const HEAD: usize = 24;
+const HEAD: usize = 24;
 
 /// The longest name that file systems take.
-pub(super) const LONGEST_NAME: usize = 255;
+const LONGEST_NAME: usize = 255;
+
+/// A directory of fewer entries is listed in less time than it takes to hand it to another thread and back.
+const FEW: u64 = 64;
+
+impl Guarded {
+    /// All that is in a directory.
+    pub(super) async fn list(&mut self, fd: Fd) -> Result<Listing> {
+        // How many entries the call's own directory holds is known; the runtime's are few; a host's folder is anything.
+        let entries = self.quota.entries();
+        if entries < FEW && !self.sees_host_folders {
+            return list(&mut self.inner, fd, entries).await;
+        }
+        let nothing = WasiCtxBuilder::new().build_p1();
+        let mut inner = mem::replace(&mut self.inner, nothing);
+        let host = Handle::current();
+        let listed = elsewhere(move || {
+            let listing = host.block_on(list(&mut inner, fd, entries));
+            (inner, listing)
+        });
+        // Without it there is no context to go on with: the call ends with what went wrong.
+        let (inner, listing) = listed.await.map_err(|problem| Error::trap(wasmtime::Error::msg(problem)))?;
+        self.inner = inner;
+        listing
+    }
+}
+
+/// All that is in a directory of perhaps so many entries.
+async fn list(context: &mut WasiP1Ctx, fd: Fd, entries: u64) -> Result<Listing> {
+    let entry = HEAD + LONGEST_NAME;
+    let mut length = (entries as usize).saturating_add(3).saturating_mul(entry).clamp(4096, 8 << 20);
+    loop {
+        let mut bytes = vec![0; length];
+        let mut memory = GuestMemory::Unshared(&mut bytes);
+        let size = u32::try_from(length).map_err(|_| Errno::Overflow)?;
+        let found = context.fd_readdir(&mut memory, fd, GuestPtr::new(0), size, 0).await?;
+        if found < size {
+            bytes.truncate(found as usize);
+            bytes.shrink_to_fit();
+            return Ok(Listing::new(bytes));
+        }
+        length = length.saturating_mul(4);
+    }
+}
 
 /// What was in a directory when the guest read its beginning.
 #[derive(Debug, Default)]

@@ -184,6 +184,7 @@ impl Sandbox {
             })
             .map_err(RunError::Scratch)?;
         let mut wasi = Guarded::new(context, quota, &limits);
+        wasi.sees_host_folders = !folders.is_empty();
         let folders = call::folders(&files);
         if !folders.is_empty() {
             let own = FIRST_DIRECTORY + self.program.mounts.len() as u32;

@@ -4,7 +4,7 @@
 //! disk, descriptors or memory of the host. Answered here are `proc_exit`, because every exit code is a script's
 //! right; a lone clock in `poll_oneoff`, because a sleep must be one that can be given up; `fd_sync`, because nobody can
 //! give up a disk, and what is removed after the call need not be on it; and the socket calls. Reads and writes are made
-//! in pieces (see `transfer`).
+//! in pieces (see `transfer`), and a directory is listed once (see `listing`).
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use wasmtime_wasi::p1::types::{self, Errno, Error, Fd, Filestat, Filetype, Looku
 use wasmtime_wasi::p1::wasi_snapshot_preview1::WasiSnapshotPreview1;
 use wiggle::{GuestMemory, GuestPtr};
 
-use super::listing::{self, Listing};
+use super::listing::Listing;
 use super::quota::{Full, Quota};
 use super::transfer::Offset;
 use super::tree::Tree;
@@ -40,6 +40,8 @@ pub(super) struct Guarded {
     pub(super) used: Used,
     /// The directory that is being read, by its descriptor. One is enough: who reads two by turns waits longer.
     listing: Option<(u32, Listing)>,
+    /// Whether it sees folders of the host that are neither the call's nor the runtime's.
+    pub(super) sees_host_folders: bool,
     poll_subscriptions: u32,
     pub(super) path_bytes: usize,
     pub(super) hostcall_bytes: usize,
@@ -60,6 +62,7 @@ impl Guarded {
             tree: Tree::new(limits.scratch_depth),
             used: Used::default(),
             listing: None,
+            sees_host_folders: false,
             poll_subscriptions: limits.poll_subscriptions,
             path_bytes: limits.path_bytes,
             hostcall_bytes: limits.hostcall_bytes,
@@ -69,25 +72,6 @@ impl Guarded {
     /// Forgets what was listed of a directory, for one whose descriptor is gone.
     fn forget_listing(&mut self, fd: u32) {
         self.listing.take_if(|(listed, _)| *listed == fd);
-    }
-
-    /// All that is in a directory.
-    async fn list(&mut self, fd: Fd) -> Result<Listing> {
-        // Room for all that a call's own directory can hold; a runtime's may hold more.
-        let entry = listing::HEAD + listing::LONGEST_NAME;
-        let mut length = (self.quota.entries() as usize).saturating_add(3).saturating_mul(entry).clamp(4096, 8 << 20);
-        loop {
-            let mut bytes = vec![0; length];
-            let mut memory = GuestMemory::Unshared(&mut bytes);
-            let size = u32::try_from(length).map_err(|_| Errno::Overflow)?;
-            let found = self.inner.fd_readdir(&mut memory, fd, GuestPtr::new(0), size, 0).await?;
-            if found < size {
-                bytes.truncate(found as usize);
-                bytes.shrink_to_fit();
-                return Ok(Listing::new(bytes));
-            }
-            length = length.saturating_mul(4);
-        }
     }
 }
 
