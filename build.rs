@@ -1,4 +1,4 @@
-//! Provides the module of the runtime `sh`, which is ours: prebuilt where there is one, else built from its sources.
+//! Provides the modules of the runtimes that are ours: prebuilt where there are some, else built from their sources.
 
 #[path = "build/cargo.rs"]
 mod cargo;
@@ -13,35 +13,38 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use guest::MODULE;
-
-/// Holds the guest, the mends and, in a published package, the module.
-const RUNTIME: &str = "runtimes/sh";
-
-/// Where a published package carries the module.
-const PREBUILT: &str = "runtimes/sh/ampoule_sh.wasm";
-
-/// Names a module to take instead. Empty or unset: none.
-const VARIABLE: &str = "AMPOULE_SH_WASM";
+use guest::{GUESTS, Guest};
 
 fn main() {
-    println!("cargo:rerun-if-env-changed={VARIABLE}");
-    // Folders, which are there: a file that is not, such as the prebuilt module, would count as changed every time.
-    for path in [RUNTIME, "build", "build.rs"] {
+    for path in ["build", "build.rs"] {
         println!("cargo:rerun-if-changed={path}");
     }
-    let named = env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let module = match named {
+    for guest in GUESTS {
+        provide(&guest);
+    }
+}
+
+fn provide(guest: &Guest) {
+    let Guest { runtime, module, variable, .. } = guest;
+    println!("cargo:rerun-if-env-changed={variable}");
+    // The folder, which is there: a file that is not, such as the prebuilt module, would count as changed every time.
+    println!("cargo:rerun-if-changed={runtime}");
+    // Where a published package carries the module.
+    let prebuilt = Path::new(runtime).join(module);
+    // Empty or unset: none.
+    let named = env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let found = match named {
         Some(path) => path,
-        None if Path::new(PREBUILT).is_file() => PREBUILT.into(),
+        None if prebuilt.is_file() => prebuilt,
         // A folder beside the host's own builds, one for all of the host's targets and profiles.
-        None => guest::build(&target_dir().join("sh-guest"))
-            .unwrap_or_else(|problem| stop(&format!("{problem}. {VARIABLE} can name a module that is built already."))),
+        None => guest
+            .build(&target_dir())
+            .unwrap_or_else(|problem| stop(&format!("{problem}. {variable} can name a module that is built already."))),
     };
-    println!("cargo:rerun-if-changed={}", module.display());
-    let place = out_dir().join(MODULE);
-    if let Err(error) = fs::copy(&module, &place) {
-        stop(&format!("`{}` cannot be copied to `{}`: {error}", module.display(), place.display()));
+    println!("cargo:rerun-if-changed={}", found.display());
+    let place = out_dir().join(module);
+    if let Err(error) = fs::copy(&found, &place) {
+        stop(&format!("`{}` cannot be copied to `{}`: {error}", found.display(), place.display()));
     }
 }
 

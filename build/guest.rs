@@ -1,7 +1,7 @@
-//! Builds the guest crate of the runtime `sh`, with its shell mended.
+//! Builds the guest crates, one with a crate of its dependencies mended.
 //!
-//! Both are copied into a folder of the build, because the checkout is not to be written to: there the guest's manifest
-//! takes the mended shell, and the rest of its lock file holds as it is.
+//! They are copied into a folder of the build, because the checkout is not to be written to: there the guest's manifest
+//! takes the mended crate, and the rest of its lock file holds as it is.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,37 +10,94 @@ use crate::cargo;
 use crate::mends::{Mend, Sources};
 use crate::tree::{self, Tree};
 
-const GUEST: &str = "runtimes/sh/guest";
-const MENDS: &str = "runtimes/sh/mends";
+const TARGET: &str = "wasm32-wasip1";
 
-/// What a build leaves.
-pub const MODULE: &str = "ampoule_sh.wasm";
+/// A runtime whose module is built from our sources, in the folder `guest` of the runtime's.
+pub struct Guest {
+    /// The runtime's folder.
+    pub runtime: &'static str,
+    /// The file that a build leaves.
+    pub module: &'static str,
+    /// An environment variable that names a module to take instead.
+    pub variable: &'static str,
+    /// A crate that is mended as the folder `mends` of the runtime's says.
+    mended: Option<&'static str>,
+}
 
-pub const TARGET: &str = "wasm32-wasip1";
+pub const GUESTS: [Guest; 2] = [
+    Guest { runtime: "runtimes/sh", module: "ampoule_sh.wasm", variable: "AMPOULE_SH_WASM", mended: Some("bashkit") },
+    Guest {
+        runtime: "runtimes/typescript",
+        module: "ampoule_typescript.wasm",
+        variable: "AMPOULE_TYPESCRIPT_WASM",
+        mended: None,
+    },
+];
 
-/// The crate that is mended.
-const SHELL: &str = "bashkit";
+impl Guest {
+    /// Builds in a folder of its own in the host's target folder, and returns the path of the module.
+    pub fn build(&self, target: &Path) -> Result<PathBuf, String> {
+        let place = target.join(self.runtime.replace("runtimes/", "") + "-guest");
+        // Builds of the host in several profiles share the place.
+        let _lock = lock(&place)?;
+        let manifest = self.folder().join("Cargo.toml");
+        let sources = place.join("sources");
+        let mut guest = tree::read(&self.folder())?;
+        if let Some(name) = self.mended {
+            let mended = self.mend(name, tree::read(&cargo::source_of(name, &manifest, TARGET)?)?)?;
+            self.patch(&mut guest, name)?;
+            tree::write(&sources.join(name), &mended)?;
+        }
+        tree::write(&sources.join("guest"), &guest)?;
 
-/// Builds in `place`, and returns the path of the module.
-pub fn build(place: &Path) -> Result<PathBuf, String> {
-    // Builds of the host in several profiles share the place.
-    let _lock = lock(place)?;
-    let manifest = Path::new(GUEST).join("Cargo.toml");
-    let shell = mended(tree::read(&cargo::source_of(SHELL, &manifest, TARGET)?)?)?;
-    let guest = patched(tree::read(Path::new(GUEST))?)?;
-    let sources = place.join("sources");
-    tree::write(&sources.join(SHELL), &shell)?;
-    tree::write(&sources.join("guest"), &guest)?;
+        let mut command = cargo::command();
+        command.args(["build", "--release", "--locked", "--target", TARGET]);
+        command.arg("--manifest-path").arg(sources.join("guest/Cargo.toml")).arg("--target-dir").arg(&place);
+        let folder = self.folder();
+        let folder = folder.display();
+        match command.status() {
+            Ok(status) if status.success() => Ok(place.join(TARGET).join("release").join(self.module)),
+            Ok(status) => Err(format!(
+                "building `{folder}` for {TARGET} failed ({status}). If the target is missing: rustup target add {TARGET}"
+            )),
+            Err(error) => Err(format!("cargo cannot be started to build `{folder}`: {error}")),
+        }
+    }
 
-    let mut command = cargo::command();
-    command.args(["build", "--release", "--locked", "--target", TARGET]);
-    command.arg("--manifest-path").arg(sources.join("guest/Cargo.toml")).arg("--target-dir").arg(place);
-    match command.status() {
-        Ok(status) if status.success() => Ok(place.join(TARGET).join("release").join(MODULE)),
-        Ok(status) => Err(format!(
-            "building `{GUEST}` for {TARGET} failed ({status}). If the target is missing: rustup target add {TARGET}"
-        )),
-        Err(error) => Err(format!("cargo cannot be started to build `{GUEST}`: {error}")),
+    fn folder(&self) -> PathBuf {
+        Path::new(self.runtime).join("guest")
+    }
+
+    /// The crate's source with all mends applied, in the order of their names.
+    pub fn mend(&self, name: &str, mut tree: Tree) -> Result<Tree, String> {
+        let folder = Path::new(self.runtime).join("mends");
+        let text = |content: Vec<u8>| String::from_utf8(content).ok();
+        let mut sources: Sources =
+            tree.iter().filter_map(|(path, content)| Some((path.clone(), text(content.clone())?))).collect();
+        let mends = tree::read(&folder)?;
+        let beside = |path: &Path| {
+            let content = mends.get(path).cloned().and_then(text);
+            content.ok_or_else(|| format!("there is no text file `{}` beside it", path.display()))
+        };
+        for path in mends.keys().filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
+            let applied = beside(path).and_then(|text| Mend::parse(&text)?.apply(&mut sources, beside));
+            let mend = folder.join(path);
+            applied.map_err(|problem| format!("the mend `{}` does not fit {name}: {problem}", mend.display()))?;
+        }
+        tree.extend(sources.into_iter().map(|(path, text)| (path, text.into_bytes())));
+        Ok(tree)
+    }
+
+    /// Makes the guest take the mended crate, which lies beside it.
+    fn patch(&self, guest: &mut Tree, name: &str) -> Result<(), String> {
+        let mut file = |path: &str| {
+            guest.remove(Path::new(path)).ok_or_else(|| format!("`{}` has no `{path}`", self.folder().display()))
+        };
+        let (mut manifest, lock) = (file("Cargo.toml")?, file("Cargo.lock")?);
+        manifest.extend_from_slice(format!("\n[patch.crates-io]\n{name} = {{ path = \"../{name}\" }}\n").as_bytes());
+        let lock = without_source(&String::from_utf8_lossy(&lock), name).into_bytes();
+        guest.extend([("Cargo.toml".into(), manifest), ("Cargo.lock".into(), lock)]);
+        Ok(())
     }
 }
 
@@ -52,38 +109,6 @@ fn lock(place: &Path) -> Result<File, String> {
         Ok(file)
     });
     locked.map_err(|error| format!("`{}` cannot be locked: {error}", path.display()))
-}
-
-/// The shell's source with all mends applied, in the order of their names.
-pub fn mended(mut shell: Tree) -> Result<Tree, String> {
-    let text = |content: Vec<u8>| String::from_utf8(content).ok();
-    let mut sources: Sources =
-        shell.iter().filter_map(|(path, content)| Some((path.clone(), text(content.clone())?))).collect();
-    let mends = tree::read(Path::new(MENDS))?;
-    let beside = |path: &Path| {
-        let content = mends.get(path).cloned().and_then(text);
-        content.ok_or_else(|| format!("there is no text file `{}` beside it", path.display()))
-    };
-    for path in mends.keys().filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
-        let applied = beside(path).and_then(|text| Mend::parse(&text)?.apply(&mut sources, beside));
-        applied.map_err(|problem| format!("the mend `{MENDS}/{}` does not fit {SHELL}: {problem}", path.display()))?;
-    }
-    shell.extend(sources.into_iter().map(|(path, text)| (path, text.into_bytes())));
-    Ok(shell)
-}
-
-/// The guest's source, to be built with the mended shell beside it.
-fn patched(mut guest: Tree) -> Result<Tree, String> {
-    append(&mut guest, "Cargo.toml", &format!("\n[patch.crates-io]\n{SHELL} = {{ path = \"../{SHELL}\" }}\n"))?;
-    let lock = guest.get_mut(Path::new("Cargo.lock")).ok_or_else(|| format!("`{GUEST}` has no `Cargo.lock`"))?;
-    *lock = without_source(&String::from_utf8_lossy(lock), SHELL).into_bytes();
-    Ok(guest)
-}
-
-fn append(tree: &mut Tree, path: &str, text: &str) -> Result<(), String> {
-    let file = tree.get_mut(Path::new(path)).ok_or_else(|| format!("`{GUEST}` has no `{path}`"))?;
-    file.extend_from_slice(text.as_bytes());
-    Ok(())
 }
 
 /// A lock file in which a package is one on the disk: it has neither a registry nor a checksum. So the lock holds for

@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Limits;
 use crate::memory::Reset;
+use crate::runtime::record::DriverRecord;
 use crate::runtime::{Home, LoadError, Loading, Program};
-use crate::sandbox::{Call, CallError, RunError, Sandbox, ScratchRoot, Stdin, Ticker};
+use crate::sandbox::{Call, CallError, Filter, RunError, Sandbox, ScratchRoot, Stdin, Ticker};
 use crate::script::{Origin, Outcome, ScriptRequest, content_sha256};
 
 /// Something that runs scripts: ours, or anybody's.
@@ -253,21 +254,12 @@ impl WasmExecutorBuilder {
     pub fn build(self) -> Result<WasmExecutor, BuildError> {
         self.limits.check()?;
         let loading = Loading { reset: self.reset.unwrap_or_else(Reset::best), keep: self.keep };
-        let mut loaded: HashMap<String, Arc<Sandbox>> = HashMap::new();
+        let mut images = Images::new(&self.home, loading);
         let mut sandboxes = HashMap::new();
         for (interpreter, image) in self.allowed {
-            let sandbox = match loaded.get(&image) {
-                Some(sandbox) => sandbox.clone(),
-                None => {
-                    let program = Program::load(&self.home, &image, loading)?;
-                    let sandbox =
-                        Sandbox::new(program).map_err(|error| BuildError::Link { image: image.clone(), error })?;
-                    loaded.entry(image).insert_entry(Arc::new(sandbox)).get().clone()
-                }
-            };
-            sandboxes.insert(interpreter, sandbox);
+            sandboxes.insert(interpreter, images.sandbox(&image)?);
         }
-        let engines = loaded.values().map(|sandbox| sandbox.program.engine.weak()).collect();
+        let engines = images.loaded().map(|sandbox| sandbox.program.engine.weak()).collect();
         Ok(WasmExecutor {
             sandboxes,
             limits: self.limits,
@@ -275,5 +267,53 @@ impl WasmExecutorBuilder {
                 .map_err(|error| BuildError::Scratch { path: self.scratch, error })?,
             ticker: Ticker::start(engines).map_err(BuildError::Clock)?,
         })
+    }
+}
+
+/// The images of an executor, each loaded once.
+struct Images<'a> {
+    home: &'a Home,
+    loading: Loading,
+    sandboxes: HashMap<String, Arc<Sandbox>>,
+    filters: HashMap<String, Arc<Sandbox>>,
+}
+
+impl Images<'_> {
+    fn new(home: &Home, loading: Loading) -> Images<'_> {
+        Images { home, loading, sandboxes: HashMap::new(), filters: HashMap::new() }
+    }
+
+    /// The image with the filters that its files go through.
+    fn sandbox(&mut self, image: &str) -> Result<Arc<Sandbox>, BuildError> {
+        if let Some(sandbox) = self.sandboxes.get(image) {
+            return Ok(sandbox.clone());
+        }
+        let mut sandbox = self.load(image)?;
+        for transform in sandbox.program.transforms.clone() {
+            let filter = self.filter(image, &transform.with)?;
+            sandbox.filters.push(Filter { transform, sandbox: filter });
+        }
+        Ok(self.sandboxes.entry(image.to_owned()).insert_entry(Arc::new(sandbox)).get().clone())
+    }
+
+    /// A program that files of `image` go through. Its own files go through none.
+    fn filter(&mut self, image: &str, filter: &str) -> Result<Arc<Sandbox>, BuildError> {
+        if let Some(sandbox) = self.filters.get(filter) {
+            return Ok(sandbox.clone());
+        }
+        let sandbox = self.load(filter)?;
+        if sandbox.program.driver != DriverRecord::Program {
+            return Err(LoadError::NoFilter { name: image.to_owned(), filter: filter.to_owned() }.into());
+        }
+        Ok(self.filters.entry(filter.to_owned()).insert_entry(Arc::new(sandbox)).get().clone())
+    }
+
+    fn load(&self, image: &str) -> Result<Sandbox, BuildError> {
+        let program = Program::load(self.home, image, self.loading)?;
+        Sandbox::new(program).map_err(|error| BuildError::Link { image: image.to_owned(), error })
+    }
+
+    fn loaded(&self) -> impl Iterator<Item = &Sandbox> {
+        self.sandboxes.values().chain(self.filters.values()).map(Arc::as_ref)
     }
 }

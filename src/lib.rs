@@ -32,7 +32,6 @@ mod memory;
 mod runtime;
 mod sandbox;
 mod script;
-mod transform;
 
 /// What an implementation of [`ScriptExecutor`] is marked with; of the crate `async-trait`.
 pub use async_trait::async_trait;
@@ -45,10 +44,9 @@ pub use limits::{Limits, LimitsError};
 pub use memory::Reset;
 pub use runtime::{
     Catalog, CatalogError, Driver, Extract, GraftError, Home, HomeError, ImageSpec, LoadError, Manifest, ManifestError,
-    Mount, Recipe, RecordError, Source, SplitError,
+    Mount, Recipe, RecordError, Source, SplitError, Transform,
 };
 pub use sandbox::{Access, Call, CallError, Folder, InputFile, Sink, Stdin};
 pub use script::{Origin, Outcome, ScriptRequest, Status, TRAP_EXIT_CODE, Usage, content_sha256};
 /// Cancels calls; of the crate `tokio-util`.
 pub use tokio_util::sync::CancellationToken;
-pub use transform::{Transform, TransformSpec};

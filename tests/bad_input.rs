@@ -290,7 +290,9 @@ fn more_files_than_a_script_may_be_given_are_refused_with_the_limit_and_the_way_
 fn a_home_that_others_could_have_written_to_is_refused_with_its_mode_and_the_way_out() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
-    place.write("home/runtimes/python/installed.json", "{}");
+    for folder in ["code", "images", "runtimes/python"] {
+        place.write(&format!("home/{folder}/file"), "");
+    }
     std::fs::set_permissions(place.path("home"), std::fs::Permissions::from_mode(0o777)).unwrap();
     let shown = format!("`{}` can be written by others (mode 777)", place.path("home").display());
     for words in [&["run", "--no-install", "-e", "1"][..], &["runtime", "list"], &["runtime", "install", "python"]] {
@@ -326,4 +328,69 @@ fn a_folder_for_temporary_files_that_cannot_be_used_is_named_with_the_variable_t
         let shown = format!("no temporary directory can be made in `{}`: {problem}", folder.display());
         fails(&place, &ran, 125, &[&shown, "TMPDIR"]);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn input_from_a_pipe_that_nobody_writes_to_ends_at_the_timeout() {
+    let place = Place::new();
+    assert!(std::process::Command::new("mkfifo").arg(place.path("pipe")).status().unwrap().success());
+    let code = "import sys; sys.stdin.read()";
+    place.run(["--stdin", "pipe", "--timeout", "1s", "-e", code]).fails(124, &["stopped at the timeout of 1s"]);
+    place.run(["--stdin", "pipe", "-e", "print('unread')"]).prints("unread\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn input_without_end_is_read_as_far_as_the_script_reads() {
+    let place = Place::new();
+    let code = "import sys; print(len(sys.stdin.buffer.read(5)))";
+    place.run(["--stdin", "/dev/zero", "-e", code]).prints("5\n");
+}
+
+#[test]
+fn a_file_larger_than_its_limit_is_refused_without_being_read() {
+    let place = Place::new();
+    // A hole: it takes no disk, and reading it would take memory.
+    std::fs::File::create(place.path("large")).unwrap().set_len(20 << 30).unwrap();
+    place.run(["--stdin", "large", "-e", "1"]).fails(126, &["stdin"]);
+    place.run(["--file", "large", "-e", "1"]).fails(125, &["more than 1000 or than 67108864 bytes", "`large`"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error_that_says_so() {
+    let place = Place::new();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let ran = place.end(place.script(["-e", "print('lost')"]).stdout(full));
+    ran.fails(125, &["output cannot be written", "No space left"]);
+}
+
+/// The program under a limit that the shell's `ulimit` sets.
+#[cfg(unix)]
+fn limited(place: &Place, limit: &str, code: &str) -> Ran {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &format!("ulimit {limit}; exec \"$0\" run --no-install -e \"$1\"")]);
+    command.args([env!("CARGO_BIN_EXE_ampoule"), code]);
+    place.settle(&mut command);
+    place.end(&mut command)
+}
+
+#[cfg(unix)]
+#[test]
+fn too_few_descriptors_are_an_error_and_no_panic() {
+    let place = Place::new();
+    for limit in [8, 10, 12, 14, 16, 18, 20, 24] {
+        let ran = limited(&place, &format!("-n {limit}"), "print(1)");
+        // It may be too few for the script as well, which is then its error.
+        assert!(matches!(ran.code, Some(0 | 1 | 125)), "{limit}: {ran:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_the_system_does_not_let_grow_is_an_error_in_the_script() {
+    let place = Place::new();
+    let code = "try:\n open('f', 'wb').write(bytes(1 << 20))\nexcept OSError as error: print(type(error).__name__)";
+    limited(&place, "-f 8", code).prints("OSError\n");
 }

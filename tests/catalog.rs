@@ -223,3 +223,15 @@ fn a_warm_up_that_fails_is_refused_with_what_it_wrote() {
     added.0.write("recipe/bin/echo.wasm", wat::parse_str(reactor("unreachable")).unwrap());
     added.refuses(&["unreachable"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_manifest_or_a_module_that_is_no_regular_file_is_refused() {
+    let added = Added::new();
+    for file in ["recipe/bin/echo.wasm", "recipe/runtime.toml"] {
+        fs::remove_file(added.0.path(file)).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(added.0.path(file)).status().unwrap();
+        assert!(made.success());
+        added.refuses(&["no regular file"]);
+    }
+}

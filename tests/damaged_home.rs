@@ -505,3 +505,17 @@ mod processes {
         }
     }
 }
+
+#[test]
+fn a_damaged_record_can_be_removed() {
+    let place = Place::installed();
+    fs::write(place.record(), "{").unwrap();
+    assert!(installer(place.dir.path()).remove("tiny").unwrap());
+    assert!(!place.record().exists());
+    // One of a runtime that the catalog does not know, too.
+    let unknown = place.home("runtimes/unknown");
+    fs::create_dir_all(&unknown).unwrap();
+    fs::write(unknown.join("installed.json"), "{").unwrap();
+    assert!(installer(place.dir.path()).remove("unknown").unwrap());
+    assert!(!unknown.exists());
+}

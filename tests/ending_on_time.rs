@@ -260,6 +260,33 @@ fn a_dropped_call_leaves_nothing() {
 }
 
 #[test]
+fn a_cancelled_call_does_not_wait_for_a_large_tree_to_be_removed() {
+    let _alone = alone();
+    on_one_thread(async {
+        let python = warm().await;
+        let code =
+            "import os, sys, time\nfor n in range(4_000): os.mkdir(f'd{n}')\nprint('made', flush=True)\ntime.sleep(60)";
+        let (sink, mut pieces) = Sink::channel(4);
+        let mut call = Call::new(code);
+        call.limits.timeout = Some(Duration::from_secs(60));
+        call.stdout = Some(sink);
+        let cancel = CancellationToken::new();
+        let (result, cancelled) = tokio::join!(python.call(call, &cancel), async {
+            assert!(pieces.recv().await.is_some());
+            cancel.cancel();
+            Instant::now()
+        });
+        assert!(matches!(result, Err(ExecuteError::Cancelled)), "{result:?}");
+        assert!(cancelled.elapsed() < 3 * GRACE, "{:?}", cancelled.elapsed());
+        let start = Instant::now();
+        while directories(&python) > 0 {
+            assert!(start.elapsed() < Duration::from_secs(120), "it is never removed");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+}
+
+#[test]
 fn a_call_that_timed_out_or_was_cancelled_leaves_nothing() {
     let _alone = alone();
     on_one_thread(async {

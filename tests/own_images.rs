@@ -176,3 +176,13 @@ fn an_image_outlives_the_runtime_that_it_was_made_from() {
     place.write("script.sh", "echo $x\n");
     run(&["run", "--no-install", "--image", "mine", "script.sh"]).prints("kept\n");
 }
+
+#[test]
+fn an_image_is_not_made_from_itself_or_from_one_that_was_made_from_it() {
+    let (first, second) = (Image::new("first"), Image::new("second"));
+    first.build("sh", "a=1", &[]);
+    first.try_build(&first.name, "b=1", &[]).fails(125, &["is the image itself, or was made from it"]);
+    second.build(&first.name, "b=2", &[]);
+    first.try_build(&second.name, "c=3", &[]).fails(125, &["is the image itself, or was made from it"]);
+    second.run("echo $a $b").prints("1 2\n");
+}

@@ -9,7 +9,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use ampoule::{Access, Call, CallError, ExecuteError, Status};
-use program::{Place, Ran};
+use program::{Place, Ran, Running};
 
 /// A place with a home of its own, and a folder to put programs in.
 struct Programs(Place);
@@ -262,6 +262,57 @@ fn memories_that_are_too_large_or_too_many_are_refused() {
     programs.put("large.wasm", "(module (memory (export \"memory\") 12288) (func (export \"_start\")))");
     programs.ampoule(&["run", "large.wasm"]).fails(126, &["805306368 bytes of memory", "(--memory)"]);
     programs.ampoule(&["run", "--memory", "1GiB", "large.wasm"]).prints("");
+}
+
+#[test]
+fn a_start_function_grows_its_memory_to_what_a_program_may_begin_with() {
+    let programs = Programs::new();
+    let grows = |pages: u32| {
+        format!(
+            r#"(module {WASI}
+                (func $grow (drop (memory.grow (i32.const {pages}))))
+                (start $grow)
+                (func (export "_start") (call $exit (i32.eq (memory.size) (i32.const 2)))))"#
+        )
+    };
+    programs.put("grows.wasm", &grows(100));
+    assert_eq!(programs.ampoule(&["run", "grows.wasm"]).code, Some(0));
+    programs.put("grows_too_much.wasm", &grows(16_383));
+    assert_eq!(programs.ampoule(&["run", "grows_too_much.wasm"]).code, Some(1));
+}
+
+#[test]
+fn a_segment_that_does_not_fit_is_the_program_s_fault() {
+    let programs = Programs::new();
+    programs
+        .put("segment.wasm", r#"(module (table 1 funcref) (elem (i32.const 9) func $f) (func $f (export "_start")))"#);
+    programs.ampoule(&["run", "segment.wasm"]).fails(134, &["out of bounds"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_compiler_ends_with_the_process_that_started_it() {
+    let programs = Programs::new();
+    let work: String =
+        (0..60_000).map(|n| format!("(func (result i32) (i32.add (i32.const {n}) (i32.const 1)))")).collect();
+    programs.put("large.wasm", &format!("(module {work} (func (export \"_start\")))"));
+    let mut command = programs.0.ampoule(["run", "large.wasm"]);
+    let mut running = Running::start(command.env("AMPOULE_HOME", programs.home()));
+    let children = format!("/proc/{0}/task/{0}/children", running.0.id());
+    let start = Instant::now();
+    let compiler = loop {
+        let children = fs::read_to_string(&children).unwrap_or_default();
+        if let Some(child) = children.split_whitespace().next() {
+            break format!("/proc/{child}");
+        }
+        assert!(start.elapsed() < Duration::from_secs(60) && running.0.try_wait().unwrap().is_none());
+    };
+    running.0.kill().unwrap();
+    let killed = Instant::now();
+    while std::path::Path::new(&compiler).exists() {
+        assert!(killed.elapsed() < Duration::from_secs(5), "{compiler} goes on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Opens `f` in the last folder it has with the rights and flags given, and ends with the error.

@@ -1,7 +1,8 @@
 //! The files a script is given: those named with `--file`, and the sources beside it that it mentions.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ampoule::InputFile;
@@ -104,8 +105,10 @@ impl Files {
             return Ok(());
         }
         let shown = path.display();
-        let content = fs::read(path).with_context(|| format!("the script's file `{shown}`"))?;
-        self.bytes += content.len() as u64;
+        let mut content = Vec::new();
+        // No more of it than tells that it is too much.
+        let read = open(path).and_then(|file| file.take(BYTES_AT_MOST - self.bytes + 1).read_to_end(&mut content));
+        self.bytes += read.with_context(|| format!("the script's file `{shown}`"))? as u64;
         if self.files.len() == FILES_AT_MOST || self.bytes > BYTES_AT_MOST {
             bail!(
                 "the files given to the script are more than {FILES_AT_MOST} or than {BYTES_AT_MOST} bytes (at \
@@ -115,6 +118,15 @@ impl Files {
         self.files.push(InputFile { path: guest, content: content.into() });
         Ok(())
     }
+}
+
+/// Opens a file to read it, and does not wait for one that has nothing to give yet, as some of the system's have.
+pub fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    options.open(path)
 }
 
 fn candidates(

@@ -12,7 +12,7 @@ mod runtime;
 mod units;
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use ampoule::{Catalog, CompilerProcess, Home, Installer};
@@ -49,6 +49,20 @@ enum Command {
     Image(image::Image),
 }
 
+/// Makes a file that would be larger than the system lets this process make (`ulimit -f`) an error of the write's, which
+/// it is to a script, and not the end of the process.
+#[cfg(unix)]
+fn bear_the_limit_on_files() {
+    let noted = std::sync::Arc::default();
+    if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, noted) {
+        tracing::debug!(%error, "SIGXFSZ ends this process");
+    }
+}
+
+/// There is no such limit on this system.
+#[cfg(not(unix))]
+fn bear_the_limit_on_files() {}
+
 /// Says something on standard error. Whoever reads it may have gone away: then nobody is to be told.
 fn say(what: impl Display) {
     let _ = writeln!(io::stderr(), "ampoule: {what}");
@@ -57,8 +71,15 @@ fn say(what: impl Display) {
 impl Cli {
     /// Runs the command and returns the exit code.
     pub fn run(self) -> u8 {
+        bear_the_limit_on_files();
         let filter = tracing_subscriber::EnvFilter::try_from_env("AMPOULE_LOG").unwrap_or_else(|_| "warn".into());
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().init();
+        let is_terminal = io::stderr().is_terminal();
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(io::stderr)
+            .with_ansi(is_terminal)
+            .without_time()
+            .init();
         let result = self.installer().and_then(|mut installer| match self.command {
             Command::Run(run) => run.run(&installer),
             Command::Bench(bench) => bench.run(&installer),

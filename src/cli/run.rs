@@ -1,13 +1,14 @@
 //! `ampoule run`: one script, its output as it comes or as one JSON object.
 
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ampoule::{Call, CancellationToken, ExecuteError, Installer, Limits, Outcome, Sink, Status, Stdin, WasmExecutor};
 use anyhow::Context;
 use clap::Args;
+use tokio::runtime::Handle;
 
 use super::prepare::Script;
 use super::{exit, say, units};
@@ -92,21 +93,66 @@ impl Run {
         call.files = prepared.files;
         call.limits = limits;
         call.keep = self.keep;
+        check_descriptors()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("the asynchronous runtime cannot start")?;
         call.stdin = match self.stdin {
             Some(path) => {
-                let bytes = std::fs::read(&path).with_context(|| format!("the input `{}`", path.display()))?;
-                Stdin::Bytes(bytes.into())
+                let input = input(&path, call.limits.stdin_bytes, runtime.handle());
+                input.with_context(|| format!("the input `{}`", path.display()))?
             }
             None if prepared.took_stdin => Stdin::Closed,
             None => Stdin::Stream(Box::new(tokio::io::stdin())),
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.context("the asynchronous runtime cannot start")?;
         let result = runtime.block_on(one(&executor, call, self.json));
         // Dropping the runtime would wait for the thread that reads our standard input, which may never get any.
         runtime.shutdown_background();
         result
     }
+}
+
+/// A file's content, of which no more is read than tells that it is too long; what comes from a pipe or a device, as it
+/// comes.
+fn input(path: &Path, bytes_at_most: usize, runtime: &Handle) -> io::Result<Stdin> {
+    let metadata = std::fs::metadata(path)?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        let (input, mut gives) = tokio::io::duplex(64 << 10);
+        let path = path.to_owned();
+        // Opening a pipe waits for somebody who writes to it, which is time of the call's.
+        runtime.spawn(async move {
+            let given = async { tokio::io::copy(&mut tokio::fs::File::open(&path).await?, &mut gives).await };
+            match given.await {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                    say(format_args!("the input `{}`: {error}", path.display()));
+                }
+                _ => {}
+            }
+        });
+        return Ok(Stdin::Stream(Box::new(input)));
+    }
+    let mut bytes = Vec::new();
+    let bound = (bytes_at_most as u64).saturating_add(1);
+    super::files::open(path)?.take(bound).read_to_end(&mut bytes)?;
+    Ok(Stdin::Bytes(bytes.into()))
+}
+
+/// Fails where there are too few descriptors to listen for an interrupt: the asynchronous runtime would panic.
+#[cfg(unix)]
+fn check_descriptors() -> anyhow::Result<()> {
+    use std::os::fd::AsFd;
+    const NEEDED: usize = 10;
+    let stdin = io::stdin();
+    let copies: io::Result<Vec<_>> = (0..NEEDED).map(|_| stdin.as_fd().try_clone_to_owned()).collect();
+    copies.map(drop).context("a run needs some descriptors: raise the limit on open files (ulimit -n)")
+}
+
+/// There is no such limit on this system.
+#[cfg(not(unix))]
+fn check_descriptors() -> anyhow::Result<()> {
+    Ok(())
 }
 
 /// Runs the call and shows what it does.
@@ -135,7 +181,11 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
     };
     let mut broken = false;
     for writer in writers {
-        broken |= writer.join().is_ok_and(|written| written.is_err());
+        match writer.join() {
+            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => broken = true,
+            Ok(Err(error)) => return Err(error).context("the script's output cannot be written"),
+            _ => {}
+        }
     }
     let outcome = match result {
         Err(ExecuteError::Cancelled) if broken => return Ok(exit::BROKEN_PIPE),

@@ -94,15 +94,23 @@ impl CompilerProcess {
         }
     }
 
-    /// What such a process does: reads a module from standard input, writes the code to standard output.
+    /// What such a process does: reads a module from standard input, after its length in eight bytes, lowest first, and
+    /// writes the code to standard output. When standard input ends before that, so does the process: whoever started it
+    /// is no more.
     ///
     /// Errors: the module cannot be compiled, or a stream fails. They are to be said on standard error, and the process
     /// is to end with a code other than 0.
     pub fn serve() -> Result<(), CompileError> {
         let serve = || {
             limit_memory()?;
-            let mut module = Vec::new();
-            io::stdin().lock().read_to_end(&mut module)?;
+            let mut length = [0; 8];
+            io::stdin().lock().read_exact(&mut length)?;
+            let length = u64::from_le_bytes(length);
+            let module = read(Some(io::stdin().lock()), length)?;
+            if (module.len() as u64) < length {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
+            std::thread::spawn(end_with_standard_input);
             let code = compile(&module)?;
             io::stdout().lock().write_all(&code)?;
             wasmtime::Result::Ok(())
@@ -123,10 +131,17 @@ impl CompilerProcess {
         let (stdin, stdout, stderr) = (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
         std::thread::scope(|scope| {
             // A process that ends without having read it all has said why on its standard error.
-            scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(module)));
+            let given = scope.spawn(move || {
+                let mut stdin = stdin?;
+                let length = (module.len() as u64).to_le_bytes();
+                stdin.write_all(&length).and_then(|()| stdin.write_all(module)).ok()?;
+                Some(stdin)
+            });
             let code = scope.spawn(move || read(stdout, CODE_BYTES));
             let said = scope.spawn(move || read(stderr, 4096));
             let ended = child.wait(self.timeout);
+            // Open until now: its end tells the process that this one is gone.
+            drop(given.join());
             // Killed or not, its streams are closed now.
             let code = code.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
             let said = said.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
@@ -148,6 +163,12 @@ fn read(stream: Option<impl Read>, bytes: u64) -> io::Result<Vec<u8>> {
         stream.take(bytes).read_to_end(&mut read)?;
     }
     Ok(read)
+}
+
+/// Ends this process when its standard input ends.
+fn end_with_standard_input() {
+    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    std::process::exit(1);
 }
 
 /// A process that does not outlive its use.

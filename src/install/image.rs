@@ -38,7 +38,8 @@ pub(super) fn warm_up_limits() -> Limits {
 
 /// What the start function of somebody's program may use, which runs once, before its first call.
 pub(super) fn start_limits() -> Limits {
-    Limits { timeout: Some(Duration::from_secs(5)), memory_bytes: 2 << 30, ..Limits::default() }
+    let memory_bytes = super::program::INITIAL_MEMORY_BYTES;
+    Limits { timeout: Some(Duration::from_secs(5)), memory_bytes, ..Limits::default() }
 }
 
 impl Maker<'_> {

@@ -88,6 +88,9 @@ enum Known<'a> {
     Record(Box<Record>),
 }
 
+/// How many images may have been made each from the next.
+const LONGEST_DESCENT: usize = 64;
+
 /// Installs, checks and removes the runtimes of a home.
 #[derive(Debug, Clone)]
 pub struct Installer {
@@ -127,14 +130,33 @@ impl Installer {
 
     /// What the runtime of the image `image` is made of; for an image of the user's own, the runtime it was made from.
     pub fn recipe(&self, image: &str) -> Result<&Recipe, InstallError> {
-        match self.known(image)? {
-            Known::Recipe(recipe) => Ok(recipe),
-            Known::Record(record) => match &record.made_from {
-                Some(from) => self.recipe(from),
-                // A program: no script runs on it.
-                None => Ok(self.catalog.by_image(image)?),
-            },
+        let mut image = image.to_owned();
+        // No longer way is one that leads anywhere: an image may have been made from one that has its name now.
+        for _ in 0..LONGEST_DESCENT {
+            match self.known(&image)? {
+                Known::Recipe(recipe) => return Ok(recipe),
+                Known::Record(record) => match record.made_from {
+                    Some(from) => image = from,
+                    // A program: no script runs on it.
+                    None => break,
+                },
+            }
         }
+        Ok(self.catalog.by_image(&image)?)
+    }
+
+    /// Whether `image` is `ancestor`, or was made from it.
+    fn descends_from(&self, image: &str, ancestor: &str) -> bool {
+        let mut image = image.to_owned();
+        for _ in 0..LONGEST_DESCENT {
+            if image == ancestor {
+                return true;
+            }
+            let Ok(Known::Record(record)) = self.known(&image) else { return false };
+            let Some(from) = record.made_from else { return false };
+            image = from;
+        }
+        true
     }
 
     /// How the runtime with the image `image` is, by a look at lengths and times.
@@ -194,6 +216,14 @@ impl Installer {
     }
 
     fn look(&self, recipe: &Recipe, thoroughly: Thoroughness) -> Result<State, InstallError> {
+        match self.look_at_one(recipe, thoroughly)? {
+            State::Ready => self.look_at_filters(recipe, thoroughly),
+            state => Ok(state),
+        }
+    }
+
+    /// How a runtime is, whatever those are that its files go through.
+    fn look_at_one(&self, recipe: &Recipe, thoroughly: Thoroughness) -> Result<State, InstallError> {
         if !self.home.root().exists() {
             return Ok(State::Missing);
         }
@@ -204,6 +234,18 @@ impl Installer {
             Ok(Some(record)) => self.check(&record, thoroughly),
             Err(error) => Ok(State::Damaged(error)),
         }
+    }
+
+    /// The first of the runtimes that its files go through which is not ready, if there is one.
+    fn look_at_filters(&self, recipe: &Recipe, thoroughly: Thoroughness) -> Result<State, InstallError> {
+        for transform in &recipe.manifest.transforms {
+            // It goes through none itself: see `WasmExecutor`.
+            match self.look_at_one(self.catalog.by_image(&transform.with)?, thoroughly)? {
+                State::Ready => {}
+                state => return Ok(state),
+            }
+        }
+        Ok(State::Ready)
     }
 
     fn check(&self, record: &Record, thoroughly: Thoroughness) -> Result<State, InstallError> {
@@ -218,10 +260,15 @@ impl Installer {
         }
     }
 
-    /// Installs the runtime with the image `image`, unless it is ready. Takes minutes for CPython, without awaiting:
-    /// `progress` is told each step as it begins. After an error nothing has changed.
+    /// Installs the runtime with the image `image`, and those that its files go through, unless they are ready. Takes
+    /// minutes for CPython, without awaiting: `progress` is told each step as it begins. After an error nothing of the
+    /// runtime that failed has changed.
     pub fn install(&self, image: &str, from: &From, progress: &mut dyn FnMut(Step)) -> Result<(), InstallError> {
         let recipe = self.catalog.by_image(image)?;
+        for transform in &recipe.manifest.transforms {
+            let filter = self.catalog.by_image(&transform.with)?;
+            self.install_recipe(filter, &From::Manifest, &Compiler::InProcess, image::start_limits(), progress)?;
+        }
         self.install_recipe(recipe, from, &Compiler::InProcess, image::warm_up_limits(), progress)
     }
 
@@ -264,7 +311,7 @@ impl Installer {
         let lock = self.home.lock(name, || progress(Step::Waiting))?;
         self.sweep_partial(name, &lock);
         // Another process may have done it while we waited.
-        if matches!(self.look(recipe, Thoroughness::Full)?, State::Ready) {
+        if matches!(self.look_at_one(recipe, Thoroughness::Full)?, State::Ready) {
             return Ok(());
         }
         let partial = self.partial(name, &lock)?;
@@ -280,8 +327,8 @@ impl Installer {
         let name = match self.known(image) {
             Ok(Known::Recipe(recipe)) => recipe.manifest.name.clone(),
             Ok(Known::Record(record)) => record.name,
-            // Its manifest may be what is wrong with it.
-            Err(_) if is_plain_name(image) && self.home.added().join(image).exists() => image.to_owned(),
+            // Its manifest or its record may be what is wrong with it.
+            Err(_) if is_plain_name(image) && self.is_there(image) => image.to_owned(),
             Err(error) => return Err(error),
         };
         let lock = self.home.lock(&name, || {})?;
@@ -294,6 +341,11 @@ impl Installer {
         self.sweep_unused(&lock);
         drop(lock);
         Ok(self.forget(&name)? || installed)
+    }
+
+    /// Whether there is anything under this name, sound or not.
+    fn is_there(&self, name: &str) -> bool {
+        self.home.added().join(name).exists() || self.home.record(name).exists()
     }
 
     /// Moves a runtime's files to their place, a folder of its own named after the recipe. Returns the folder's name.

@@ -69,6 +69,9 @@ impl Installer {
         if !is_plain_name(&own.name) {
             return Err(own.problem("its name is not one of lower-case letters, digits and `-`, 64 at most"));
         }
+        if self.descends_from(&own.from, &own.name) {
+            return Err(own.problem(format!("`{}` is the image itself, or was made from it", own.from)));
+        }
         let by = match self.known(&own.name) {
             Ok(Known::Recipe(recipe)) => Some(recipe.manifest.name.clone()),
             Ok(Known::Record(record)) => record.made_from.is_none().then_some(record.name),

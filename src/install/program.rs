@@ -10,8 +10,9 @@ use crate::sandbox::unknown_imports;
 /// The largest program that is taken: 64 MiB.
 pub const PROGRAM_BYTES: usize = 64 << 20;
 
-/// The memory that a program may begin with: 1 GiB. What it may have while it runs is the call's limit.
-const INITIAL_MEMORY_BYTES: u64 = 1 << 30;
+/// The memory that a program may begin with, after its start function if it has one: 1 GiB. What it may have while it
+/// runs is the call's limit.
+pub(super) const INITIAL_MEMORY_BYTES: u64 = 1 << 30;
 
 /// Why a file is no program that can be run.
 #[derive(Debug, thiserror::Error)]

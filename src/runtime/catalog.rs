@@ -37,6 +37,14 @@ pub(crate) enum Beside<'a> {
     Program(&'a Arc<[u8]>),
 }
 
+/// The content of a file. What is none, such as a pipe or a device, may never end.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    fs::read(path)
+}
+
 /// A runtime that cannot be found or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -87,7 +95,8 @@ impl Recipe {
     /// The runtime whose `runtime.toml` lies in `folder`.
     pub fn from_folder(folder: &Path) -> Result<Recipe, CatalogError> {
         let path = folder.join("runtime.toml");
-        let text = fs::read_to_string(&path).map_err(|error| CatalogError::File { path: path.clone(), error })?;
+        let text = read_file(&path).and_then(|text| String::from_utf8(text).map_err(io::Error::other));
+        let text = text.map_err(|error| CatalogError::File { path: path.clone(), error })?;
         let manifest = Manifest::parse(&path.display().to_string(), &text)?;
         Ok(Recipe { manifest, text, files: Files::Folder(folder.to_owned()) })
     }
@@ -121,7 +130,7 @@ impl Recipe {
             Files::Program(module) => Ok(module.to_vec()),
             Files::Folder(folder) => {
                 let path = folder.join(name);
-                fs::read(&path).map_err(|error| CatalogError::File { path, error })
+                read_file(&path).map_err(|error| CatalogError::File { path, error })
             }
         }
     }
@@ -222,8 +231,13 @@ impl Catalog {
                 ("seal.js", include_bytes!("../../runtimes/javascript/seal.js")),
             ],
         );
+        let typescript = Recipe::built_in(
+            include_str!("../../runtimes/typescript/runtime.toml"),
+            // Built from `runtimes/typescript/guest` likewise.
+            &[("ampoule_typescript.wasm", include_bytes!(concat!(env!("OUT_DIR"), "/ampoule_typescript.wasm")))],
+        );
         Catalog {
-            recipes: [python, sh, javascript]
+            recipes: [python, sh, javascript, typescript]
                 .into_iter()
                 .map(|recipe| (recipe.manifest.name.clone(), recipe))
                 .collect(),

@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
+/// What is made in a home, in this order.
+const FOLDERS: [&str; 6] = ["locks", "partial", "added", "runtimes", "images", "code"];
+
 /// The folder that installed runtimes are kept in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
@@ -38,6 +41,15 @@ pub enum HomeError {
         path: PathBuf,
         /// What the system said.
         error: io::Error,
+    },
+    /// It is a folder of something else, which is left as it is.
+    #[error(
+        "`{}` holds other things and is no folder of runtimes: name an empty or a new one (AMPOULE_HOME)",
+        path.display()
+    )]
+    Foreign {
+        /// Where.
+        path: PathBuf,
     },
     /// Somebody else could have put native code there.
     #[error(
@@ -121,7 +133,7 @@ impl Home {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io(&self.root)(error)),
             _ => self.check()?,
         }
-        for folder in ["added", "code", "images", "runtimes", "locks", "partial"] {
+        for folder in FOLDERS {
             let path = self.root.join(folder);
             match create_private_dir(&path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io(&path)(error)),
@@ -147,6 +159,7 @@ impl Home {
         if !metadata.is_dir() {
             return untrusted("is not a folder".into());
         }
+        self.check_own()?;
         let mode = metadata.mode() & 0o777;
         // In an empty folder nobody has put anything yet, and nobody can once its mode is set.
         let used = fs::read_dir(path).map_err(io)?.next().is_some();
@@ -189,7 +202,20 @@ impl Home {
     /// On other systems a user's cache folder is private to the user by its inherited access list.
     #[cfg(not(unix))]
     pub(crate) fn check(&self) -> Result<(), HomeError> {
-        Ok(())
+        self.check_own()
+    }
+
+    /// Checks that the folder is empty or holds what a home does: one of something else keeps its mode, and gets nothing
+    /// put into it.
+    fn check_own(&self) -> Result<(), HomeError> {
+        let path = &self.root;
+        let mut entries = fs::read_dir(path).map_err(|error| HomeError::Io { path: path.clone(), error })?;
+        let has = |folder: &str| path.join(folder).is_dir();
+        // Another process may have just begun to make one.
+        if entries.next().is_none() || has(FOLDERS[0]) || ["code", "images", "runtimes"].into_iter().all(has) {
+            return Ok(());
+        }
+        Err(HomeError::Foreign { path: path.clone() })
     }
 
     /// Waits until no other process installs or removes the runtime `name`, calling `waiting` once if it has to.
@@ -266,11 +292,28 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        fs::create_dir_all(dir.path().join("runtimes/python")).unwrap();
+        for folder in ["code", "images", "runtimes"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
         assert!(home.check().unwrap_err().to_string().contains("can be written by others (mode 777)"));
-        fs::remove_dir_all(dir.path().join("runtimes")).unwrap();
+        for folder in ["code", "images", "runtimes"] {
+            fs::remove_dir(dir.path().join(folder)).unwrap();
+        }
         home.check().unwrap();
         assert_eq!(fs::metadata(dir.path()).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_folder_of_something_else_is_refused_and_left_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("letter.txt"), "dear").unwrap();
+        #[cfg(unix)]
+        fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let before = fs::metadata(dir.path()).unwrap().permissions();
+        let error = Home::at(dir.path()).prepare().unwrap_err().to_string();
+        assert!(error.contains("holds other things") && error.contains("AMPOULE_HOME"), "{error}");
+        assert_eq!(fs::metadata(dir.path()).unwrap().permissions(), before);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::transform::TransformSpec;
+use super::Transform;
 
 /// A runtime's description, as its `runtime.toml` gives it.
 #[derive(Debug, Clone, Deserialize)]
@@ -55,9 +55,9 @@ pub struct Manifest {
     /// The environment while images are made, and the constants each call gets.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Files that are changed on the host before the engine sees them.
+    /// Files that go through a filter before the engine sees them. The filters' runtimes are installed with this one.
     #[serde(default)]
-    pub transforms: Vec<TransformSpec>,
+    pub transforms: Vec<Transform>,
     /// The images, by name. The runtime's default image has the runtime's name.
     pub images: BTreeMap<String, ImageSpec>,
 }
@@ -190,6 +190,11 @@ impl Manifest {
         {
             if !is_plain_name(name) {
                 return refuse(key, name, "names are lower-case letters, digits and `-`, 64 at most");
+            }
+        }
+        for transform in &self.transforms {
+            if !is_plain_name(&transform.with) || self.images.contains_key(&transform.with) {
+                return refuse("transforms.with", &transform.with, "it must be the image of another runtime");
             }
         }
         if !self.images.contains_key(&self.name) {

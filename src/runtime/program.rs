@@ -8,9 +8,8 @@ use std::sync::Arc;
 use wasmtime::{AsContextMut, Engine, ExternType, Instance, Module, ModuleExport, Mutability, V128, Val, ValType};
 
 use super::record::{Buffer, DriverRecord, GlobalRecord, GlobalValue, Record, Thoroughness};
-use super::{Home, RecordError, engine};
+use super::{Home, RecordError, Transform, engine};
 use crate::memory::{Creator, ImageFile, Reset, SlotPool, StackPool, load_code};
-use crate::transform::TransformSpec;
 
 /// Why an installed runtime could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +25,14 @@ pub enum LoadError {
         name: String,
         /// Why.
         error: RecordError,
+    },
+    /// What its files are to go through is no WASI program.
+    #[error("the runtime `{name}` has files go through `{filter}`, which is no program (`driver = \"program\"`)")]
+    NoFilter {
+        /// Which runtime.
+        name: String,
+        /// The image that its manifest names.
+        filter: String,
     },
     /// The folder it lies in cannot be trusted.
     #[error(transparent)]
@@ -54,7 +61,7 @@ pub(crate) struct Program {
     pub driver: DriverRecord,
     pub default_script_name: String,
     pub seed: bool,
-    pub transforms: Vec<TransformSpec>,
+    pub transforms: Vec<Transform>,
     pub environment: BTreeMap<String, String>,
     /// Host folders and where the guest sees them, read-only, in an order that never changes: the guest's C library
     /// has numbered them by the time an image is taken.

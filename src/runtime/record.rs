@@ -10,8 +10,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Driver, Mount};
-use super::{Home, digest, is_inside, is_plain_name};
-use crate::transform::TransformSpec;
+use super::{Home, Transform, digest, is_inside, is_plain_name};
 
 /// Raised when the meaning of a record changes; a record of another format counts as not installed.
 const FORMAT: u32 = 3;
@@ -34,7 +33,7 @@ pub(crate) struct Record {
     pub seed: bool,
     pub extensions: Vec<String>,
     #[serde(default)]
-    pub transforms: Vec<TransformSpec>,
+    pub transforms: Vec<Transform>,
     pub environment: BTreeMap<String, String>,
     /// The runtime's own folder, relative to `runtimes/<name>`.
     pub folder: String,

@@ -204,14 +204,6 @@ pub enum CallError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The script needs a transform that is not built in.
-    #[error("`{name}` cannot run: this program was built without the feature `{feature}`; build it with the feature")]
-    NoTransform {
-        /// The script or file.
-        name: String,
-        /// The Cargo feature.
-        feature: &'static str,
-    },
     /// A limit that cannot be meant.
     #[error(transparent)]
     Limits(#[from] crate::limits::LimitsError),

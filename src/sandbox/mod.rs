@@ -9,6 +9,7 @@ mod call;
 mod caught;
 mod environment;
 mod error;
+mod filter;
 mod folders;
 mod guest;
 mod heap;
@@ -38,6 +39,8 @@ pub use call::{Access, Call, CallError, Folder, InputFile};
 use caught::{caught, elsewhere};
 use environment::Environment;
 pub(crate) use error::RunError;
+pub(crate) use filter::Filter;
+use filter::{Filtering, Spent, Unfiltered};
 pub(crate) use guest::Guest;
 use guest::Limiter;
 pub(crate) use imports::{IMPORTS_LISTED, unknown_imports};
@@ -54,7 +57,6 @@ use crate::Limits;
 use crate::runtime::Program;
 use crate::runtime::record::DriverRecord;
 use crate::script::{Outcome, Status, Usage};
-use crate::transform::{self, Transform, TransformError};
 
 /// A loaded image, ready to run calls.
 pub(crate) struct Sandbox {
@@ -62,6 +64,8 @@ pub(crate) struct Sandbox {
     instance: InstancePre<Guest>,
     entry: Entry,
     tables: Tables,
+    /// What the files of some endings go through first.
+    pub filters: Vec<Filter>,
 }
 
 /// The descriptor of the first directory that a guest is given: those before it are the standard streams.
@@ -104,7 +108,7 @@ impl Sandbox {
         };
         let needed = program.module.resources_required();
         let tables = Tables { number: needed.num_tables.into(), largest: needed.max_initial_table_size.unwrap_or(0) };
-        Ok(Sandbox { program, instance, entry, tables })
+        Ok(Sandbox { program, instance, entry, tables, filters: Vec::new() })
     }
 
     /// Runs one call to its end, its timeout, or the cancellation.
@@ -122,7 +126,7 @@ impl Sandbox {
         }
         let scratch = roots.scratch().map_err(RunError::Scratch)?;
         self.check_folders(&call.folders)?;
-        let Call { source, name, arguments, environment, stdin, mut files, folders, limits, .. } = call;
+        let Call { source, name, arguments, environment, stdin, mut files, folders, mut limits, .. } = call;
         let Call { stdout, stderr, skill, keep, .. } = call;
         let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
         let mut variables = match self.entry {
@@ -138,27 +142,30 @@ impl Sandbox {
             stderr: Capture::new(limits.stderr_bytes, stderr),
         };
         let mut quota = Quota::new(limits.scratch_bytes, limits.scratch_entries, limits.open_files);
-        let transformed = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Err(RunError::Cancelled),
-            done = within(limits.timeout, self.transformed(&arguments[0], source, &mut files)) => done,
+        let mut filtering =
+            Filtering { filters: &self.filters, limits: &limits, roots, ticker, cancel, spent: Spent::default() };
+        let filtered = match filtering.files(&mut files).await {
+            Ok(()) => filtering.script(&arguments[0], source).await,
+            Err(unfiltered) => Err(unfiltered),
         };
-        let source = match transformed {
-            Some(transformed) => transformed?,
-            None => {
-                scratch.give_back();
-                return Ok(outcome(Status::TimedOut, &streams, Usage::default()));
-            }
-        };
-        let source = match source {
+        let spent = filtering.spent;
+        let source = match filtered {
             Ok(source) => source,
-            // It never starts: what is wrong with it is its author's to read, as an engine would say it.
-            Err(mistake) => {
-                streams.stderr.say(mistake.as_bytes());
+            // It never starts. A mistake is its author's to read, as an engine would say it.
+            Err(unfiltered) => {
+                let status = match unfiltered {
+                    Unfiltered::Mistake(shown) => {
+                        streams.stderr.say(&shown);
+                        Status::Exited(1)
+                    }
+                    Unfiltered::Stopped(status) => status,
+                    Unfiltered::Failed(error) => return Err(error),
+                };
                 scratch.give_back();
-                return Ok(outcome(Status::Exited(1), &streams, Usage::default()));
+                return Ok(outcome(status, &streams, spent.into()));
             }
         };
+        spent.left_of(&mut limits);
         // A command finds its script as a file; a reactor gets the text with its turn; a program is its own script.
         if self.program.driver == DriverRecord::Command {
             files.push(InputFile { path: script_file(&arguments[0]), content: source.clone().into() });
@@ -222,7 +229,7 @@ impl Sandbox {
                 ended = caught(self.drive(&mut store, scratch.id(), text.as_deref())) => Some(ended),
             }
         };
-        let wall_time = start.elapsed();
+        let wall_time = spent.wall_time + start.elapsed();
 
         let fuel = limits.fuel.unwrap_or(u64::MAX).saturating_sub(store.get_fuel().map_err(RunError::Engine)?);
         let Guest { wasi: Guarded { quota, tree, used, .. }, limiter } = store.data();
@@ -230,9 +237,9 @@ impl Sandbox {
         let (entries, touched) = (quota.entries(), quota.touched());
         let (scratch_bytes, scratch_entries, open_files) = quota.peaks();
         let usage = Usage {
-            fuel,
+            fuel: spent.fuel + fuel,
             wall_time,
-            peak_memory_bytes: peak_memory_bytes as u64,
+            peak_memory_bytes: spent.peak_memory_bytes.max(peak_memory_bytes as u64),
             table_elements: limiter.peak_table_elements as u64,
             stdin_bytes: used.stdin_bytes,
             bytes_written: quota.written(),
@@ -261,39 +268,6 @@ impl Sandbox {
             scratch.give_back();
         }
         Ok(outcome)
-    }
-
-    /// The script and its files as the engine takes them. The inner error is a mistake in the script.
-    async fn transformed(
-        &self,
-        name: &str,
-        source: String,
-        files: &mut [InputFile],
-    ) -> Result<Result<String, String>, RunError> {
-        let missing = |name: &str, transform: Transform| -> RunError {
-            CallError::NoTransform { name: name.to_owned(), feature: transform.feature() }.into()
-        };
-        let specs = &self.program.transforms;
-        for file in files {
-            let Some(transform) = transform::of_path(specs, &file.path) else { continue };
-            let Ok(text) = std::str::from_utf8(&file.content) else { continue };
-            file.content = match transform.apply(&file.path, text).await {
-                Ok(text) => text.into(),
-                // It is wrong only if the script asks for it.
-                Err(TransformError::Script(mistake)) => transform.failing(&mistake).into(),
-                Err(TransformError::Host(error)) => return Err(RunError::Engine(error.into())),
-                Err(TransformError::Missing) => return Err(missing(&file.path, transform)),
-            };
-        }
-        match transform::of_path(specs, name) {
-            None => Ok(Ok(source)),
-            Some(transform) => match transform.apply(name, &source).await {
-                Ok(text) => Ok(Ok(text)),
-                Err(TransformError::Script(mistake)) => Ok(Err(mistake)),
-                Err(TransformError::Host(error)) => Err(RunError::Engine(error.into())),
-                Err(TransformError::Missing) => Err(missing(name, transform)),
-            },
-        }
     }
 
     fn check_folders(&self, folders: &[Folder]) -> Result<(), CallError> {
@@ -382,7 +356,12 @@ impl Sandbox {
         directory: Id,
         text: Option<&str>,
     ) -> Result<wasmtime::Result<u8>, RunError> {
-        let instance = self.instantiate(store, directory).await.map_err(RunError::Engine)?;
+        let instance = match self.instantiate(store, directory).await {
+            Ok(instance) => instance,
+            // Its own segments do not fit into its memory or tables.
+            Err(error) if error.is::<Trap>() => return Ok(Err(error)),
+            Err(error) => return Err(RunError::Engine(error)),
+        };
         Ok(match &self.entry {
             Entry::Command { start } => self.command(store, &instance, start).await,
             Entry::Turn { memory, allocate, turn } => {
@@ -421,14 +400,6 @@ impl Sandbox {
         memory.write(&mut *store, pointer as usize, text.as_bytes())?;
         let status = function::<(u32, u32), u32>(store, instance, turn)?.call_async(store, (pointer, length)).await?;
         Ok(status as u8)
-    }
-}
-
-/// Waits for what takes no longer than the timeout, if there is one.
-async fn within<T>(timeout: Option<std::time::Duration>, work: impl Future<Output = T>) -> Option<T> {
-    match timeout {
-        Some(timeout) => tokio::time::timeout(timeout, work).await.ok(),
-        None => Some(work.await),
     }
 }
 
@@ -526,11 +497,16 @@ async fn clean_up(
     bytes: u64,
 ) -> Result<(), RunError> {
     if keep.is_none() && entries <= REMOVED_IN_PLACE {
+        scratch.remove();
         return Ok(());
     }
-    let work = move || match keep {
-        Some(target) => scratch.keep(&target, &placed, bytes).map_err(|error| RunError::Keep { target, error }),
-        None => Ok(0),
+    let work = move || {
+        let kept = match keep {
+            Some(target) => scratch.keep(&target, &placed, bytes).map_err(|error| RunError::Keep { target, error }),
+            None => Ok(0),
+        };
+        scratch.remove();
+        kept
     };
     let left_out = elsewhere(work).await.map_err(|error| RunError::Scratch(std::io::Error::other(error)))??;
     if left_out > 0 {

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -87,7 +88,10 @@ impl ScratchRoot {
                 Ok(alive) => alive,
                 // Another process took it for a dead one's, before it could be locked: once more.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
+                Err(error) => {
+                    let _ = fs::remove_dir(&path);
+                    return Err(error);
+                }
             };
             if alive.try_lock().is_ok() && path.join(ALIVE).exists() {
                 let (idle, made, process) = (Mutex::default(), AtomicU64::new(0), std::process::id());
@@ -266,14 +270,54 @@ impl Scratch {
             self.given_back = true;
         }
     }
+
+    /// Removes the directory and all that is in it.
+    pub fn remove(mut self) {
+        remove_tree(&self.path);
+        self.given_back = true;
+    }
 }
 
+/// A call that was cancelled or dropped ends at once: what takes longer is removed on a thread for blocking work.
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if !self.given_back {
-            remove_tree(&self.path);
+        if self.given_back {
+            return;
+        }
+        let (root, path) = (self.root.clone(), std::mem::take(&mut self.path));
+        if holds_little(&path) {
+            return remove_tree(&path);
+        }
+        // Where there is no such thread, what is left is swept with the executor's folder.
+        let remove = move || {
+            remove_tree(&path);
+            drop(root);
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(host) => drop(catch_unwind(AssertUnwindSafe(|| host.spawn_blocking(remove)))),
+            Err(_) => remove(),
         }
     }
+}
+
+/// Whether there is so little in a directory, and in those in it, that removing it takes no longer than handing it to
+/// another thread.
+fn holds_little(path: &Path) -> bool {
+    const FEW: usize = 16;
+    let (mut folders, mut seen) = (vec![path.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > FEW {
+                return false;
+            }
+            // A link is none, wherever it leads.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
+    true
 }
 
 /// Opens a folder of ours. One that somebody exchanged for a link is not followed.
