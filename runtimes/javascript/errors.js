@@ -132,7 +132,8 @@ const WORDS = [
     "Must call super constructor in derived class before accessing 'this' or returning from derived constructor"],
   [/^(.*) is not initialized$/, (_, name) => `Cannot access '${name.replace(/^'|'$/g, "")}' before initialization`],
   [/^'(.*)' is read-only$/, (_, name, frames) => isConstant(frames)
-    ? "Assignment to constant variable." : `Cannot assign to read only property '${name}' of object`],
+    ? "Assignment to constant variable."
+    : `Cannot assign to read only property '${name}' of object '${/^\d+$/.test(name) ? "[object Array]" : "#<Object>"}'`],
   [/^not a (function|constructor)$/, (_, kind, frames) => notCallable(frames)],
   [/^class constructors must be invoked with 'new'$/, (_, frames) =>
     `Class constructor ${frames[0]?.name ?? ""} cannot be invoked without 'new'`],
@@ -174,13 +175,14 @@ function translate(error, frames) {
   if (!Object.hasOwn(error, "message") || typeof error.message !== "string") return;
   if (!NATIVE.has(Object.getPrototypeOf(error))) return;
   const { message } = error;
-  if (!(message[0] >= "a" && message[0] <= "z") && message[0] !== "'" && !/^(BigInt|Date)/.test(message)) return;
+  if (!(message[0] >= "a" && message[0] <= "z") && message[0] !== "'" && !/^(BigInt|Cannot convert u|Date)/.test(message)) return;
   if (isMade(frames)) return;
   for (const [pattern, words] of WORDS) {
     const found = pattern.exec(message);
     if (found === null) continue;
     const said = words(...found, frames);
-    if (said !== undefined && said !== message) hidden(error, { message: said });
+    if (said === undefined) continue;
+    if (said !== message) hidden(error, { message: said });
     return;
   }
 }
@@ -272,9 +274,12 @@ function holder(before) {
 function iterated(frames) {
   const found = firstOwn(frames), text = found && textAt(found);
   const line = text === undefined ? "" : text.before.split("\n").at(-1) + text.after;
-  const of = /\bof\s+([\w$.]+)\s*\)/.exec(line)?.[1] ?? /\.\.\.([\w$.]+)/.exec(line)?.[1] ?? /\]\s*=\s*([\w$.]+)/.exec(line)?.[1];
   if (frames[0]?.isNative) return "value";
-  return of ?? "value";
+  // The place nearest to where the engine points.
+  const at = text === undefined ? 0 : text.before.split("\n").at(-1).length;
+  const all = [...line.matchAll(/\bof\s+([\w$.]+|\{\})\s*\)|\.\.\.([\w$.]+)|\]\s*=\s*([\w$.]+|\{\})/g)];
+  const near = all.sort((a, b) => Math.abs(a.index - at) - Math.abs(b.index - at))[0];
+  return near?.[1] ?? near?.[2] ?? near?.[3] ?? "value";
 }
 
 function isConstant(frames) {
@@ -522,4 +527,6 @@ function absent(what) {
   return coded(Error, "ERR_NOT_IN_SANDBOX", `there ${what} in this sandbox`);
 }
 
-Object.assign(ampoule, { coded, wrongType, requireFunction, requireString, systemError, absent, errorNumbers: LINUX });
+Object.assign(ampoule, {
+  words: WORDS, textAt, firstOwn, iterated, coded, wrongType, requireFunction, requireString, systemError, absent, errorNumbers: LINUX,
+});
