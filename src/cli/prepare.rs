@@ -9,8 +9,9 @@ use ampoule::{ImageSpec, InputFile, Installer, Recipe};
 use anyhow::{Context, ensure};
 use clap::Args;
 
-use super::files::{Files, mentions};
+use super::files::Files;
 use super::install::ensure as ensure_installed;
+use super::mentions::mentions;
 use super::program;
 
 /// Which script, and what runs it.

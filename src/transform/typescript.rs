@@ -62,7 +62,8 @@ fn transform(path: &str, text: &str) -> Result<String, String> {
     let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
     let mut parsed = Parser::new(&allocator, text, kind).with_options(options).parse();
     if let Some(mistake) = parsed.diagnostics.first() {
-        return Err(shown(path, text, mistake));
+        let error = shown(path, text, mistake);
+        return Err(if is_jsx(text) { format!("{error}{NO_JSX}") } else { error });
     }
     let analysed = SemanticBuilder::new().with_check_syntax_error(true).build(&parsed.program);
     if let Some(mistake) = analysed.diagnostics.first() {
@@ -88,6 +89,16 @@ fn transform(path: &str, text: &str) -> Result<String, String> {
         let _ = write!(code, "\n//# sourceMappingURL={}\n", map.to_data_url());
     }
     Ok(code)
+}
+
+/// What a text is told that would be right as JSX.
+const NO_JSX: &str = "JSX is not taken: write the calls that its elements stand for.\n";
+
+fn is_jsx(text: &str) -> bool {
+    let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
+    let allocator = Allocator::default();
+    let kind = SourceType::tsx().with_unambiguous(true);
+    Parser::new(&allocator, text, kind).with_options(options).parse().diagnostics.is_empty()
 }
 
 /// A mistake as the engine would show it: where it is, the line, and what is wrong.
@@ -134,6 +145,12 @@ mod tests {
     fn a_mistake_is_shown_with_its_line() {
         let error = done("let a: number = 1;\nlet = ;\n").unwrap_err();
         assert!(error.starts_with("a.ts:2\nlet = ;\n") && error.contains("SyntaxError: "), "{error}");
+    }
+
+    #[test]
+    fn jsx_is_said_to_be_some() {
+        assert!(done("const x = <div>hi</div>;").unwrap_err().contains("JSX is not taken"));
+        assert!(!done("const x = <div>hi;").unwrap_err().contains("JSX"));
     }
 
     #[test]
