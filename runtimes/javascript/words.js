@@ -2,7 +2,7 @@
 // what, as far as that stands in the script.
 
 const { ampoule } = globalThis;
-const { hidden, words, textAt, firstOwn, iterated } = ampoule;
+const { hidden, words, exactWords, wordsByStart, textAt, firstOwn, iterated } = ampoule;
 
 const VALUE = String.raw`-?\d[\w.]*|'[^']*'|"[^"]*"|null|undefined|true|false|NaN|Infinity|-Infinity`;
 const ARGUMENTS = new RegExp(String.raw`^\.?[\w$.]*\s*\(\s*(${VALUE})?\s*(?:,\s*(${VALUE})\s*)?[,)]`);
@@ -59,6 +59,9 @@ function notCallable(kind, frames) {
   return undefined;
 }
 
+const notWhole = (frames) =>
+  `The number ${literal(frames) ?? "NaN"} cannot be converted to a BigInt because it is not an integer`;
+
 const WORDS = [
   [/^invalid brand on object$/, (_, frames) => `Receiver must be an instance of class ${enclosingClass(frames)}`],
   [/^no setter for property$/, (_, frames) => `Cannot set property ${member(frames)} of #<Object> which has only a getter`],
@@ -80,8 +83,8 @@ const WORDS = [
     const [between, first] = name === "toFixed" ? ["digits argument", 0] : ["argument", name === "toPrecision" ? 1 : 0];
     return `${name}() ${between} must be between ${first} and 100`;
   }],
-  [/^(?:cannot convert to BigInt: not an integer|cannot convert NaN or Infinity to BigInt)$/, (_, frames) =>
-    `The number ${literal(frames) ?? "NaN"} cannot be converted to a BigInt because it is not an integer`],
+  [/^cannot convert to BigInt: not an integer$/, (_, frames) => notWhole(frames)],
+  [/^cannot convert NaN or Infinity to BigInt$/, (_, frames) => notWhole(frames)],
   [/^invalid BigInt literal$/, (_, frames) => `Cannot convert ${literal(frames) ?? "value"} to a BigInt`],
   [/^cannot convert to BigInt$/, (_, frames) => `Cannot convert ${literal(frames) ?? "undefined"} to a BigInt`],
   [/^bigint argument with unary \+$/, () => "Cannot convert a BigInt value to a number"],
@@ -139,8 +142,18 @@ function notObject(name, frames) {
   }
 }
 
-// Those here know more: they are asked first.
-words.unshift(...WORDS);
+// Those here know more: they are asked first. What has no variable part is found at once: patterns are slow.
+for (const [pattern, say] of WORDS.reverse()) {
+  const plain = /^\^([^\\^$.*+?()[\]{}|]+)\$$/.exec(pattern.source)?.[1];
+  if (plain === undefined || pattern.flags !== "") words.unshift([pattern, say]);
+  else exactWords[plain] = (frames) => say(plain, frames);
+}
+for (const entry of words) {
+  const [{ source, flags }] = entry;
+  const start = /^\^([a-zA-Z' ]{5})[a-zA-Z' ]/.exec(source)?.[1];
+  const key = start !== undefined && !flags.includes("i") && !source.includes("$|") ? start : "";
+  wordsByStart.set(key, [...wordsByStart.get(key) ?? [], entry]);
+}
 
 // --- Patterns ---
 
