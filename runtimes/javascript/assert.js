@@ -5,6 +5,10 @@ const { modules, inspect, coded, isDeepEqual } = ampoule;
 
 class AssertionError extends Error {
   constructor(options) {
+    if (options.message === undefined) {
+      const usual = USUAL[options.operator] ?? "Failed";
+      options = { ...options, generatedMessage: true, message: difference(options.actual, options.expected, usual, options.operator === "strictEqual") };
+    }
     super(options.message);
     this.generatedMessage = options.generatedMessage ?? false;
     this.code = "ERR_ASSERTION";
@@ -23,6 +27,10 @@ class AssertionError extends Error {
   }
 }
 
+const USUAL = {
+  strictEqual: "Expected values to be strictly equal:", deepStrictEqual: "Expected values to be strictly deep-equal:",
+};
+
 function fail(actual, expected, message, operator, usual) {
   if (message instanceof Error) throw message;
   throw new AssertionError({
@@ -30,44 +38,66 @@ function fail(actual, expected, message, operator, usual) {
   });
 }
 
+// What differs stands below a message of the script's own, too.
+function different(actual, expected, message, operator, usual) {
+  if (message instanceof Error) throw message;
+  throw new AssertionError({
+    message: difference(actual, expected, message ?? usual, operator === "strictEqual"),
+    generatedMessage: message === undefined, actual, expected, operator,
+  });
+}
+
 const shown = (value) => inspect(value, { compact: false, customInspect: false, depth: 1000, maxArrayLength: Infinity, sorted: true, getters: true });
 
 // The lines of both, those that only one has marked.
-function difference(actual, expected, headline, isShort) {
+function difference(actual, expected, headline, isIdentity) {
   const a = shown(actual), b = shown(expected);
-  if (isShort && !a.includes("\n") && !b.includes("\n") && a !== b && a.length + b.length <= 12 &&
-    (typeof actual !== "object" || actual === null) && (typeof expected !== "object" || expected === null)) {
+  const isObject = (value) => typeof value === "object" && value !== null;
+  const areLines = !a.includes("\n") && !b.includes("\n");
+  if (areLines && a !== b && a.length + b.length <= 12 && !isObject(actual) && !isObject(expected) && (actual !== 0 || expected !== 0)) {
     return `${headline}\n\n${a} !== ${b}\n`;
   }
-  const left = a.split("\n"), right = b.split("\n");
-  if (isShort && left.length === 1 && right.length === 1 && typeof actual === "string" && typeof expected === "string") {
+  if (isIdentity && a === b && isObject(actual)) return `Values have same structure but are not reference-equal:\n\n${a}\n`;
+  const { lines, isFolded } = marked(a.split("\n"), b.split("\n"));
+  let text = `${headline}\n+ actual - expected${isFolded ? " ... Lines skipped" : ""}\n\n${lines.join("\n")}`;
+  if (areLines) {
     let at = 0;
-    while (a[at] === b[at]) at++;
-    if (at > 2) return `${headline}\n+ actual - expected\n\n+ ${a}\n- ${b}\n${" ".repeat(at + 2)}^`;
+    while (at < a.length && a[at] === b[at]) at++;
+    if (at > 2) text += `\n${" ".repeat(at + 2)}^`;
   }
-  return `${headline}\n+ actual - expected\n\n${marked(left, right).join("\n")}`;
+  return text;
 }
 
+// Line by line, as Node compares them: what is the same at the end first, of long runs in between only the ends.
 function marked(left, right) {
-  const lengths = Array.from({ length: left.length + 1 }, () => new Uint32Array(right.length + 1));
-  for (let i = left.length - 1; i >= 0; i--) {
-    for (let j = right.length - 1; j >= 0; j--) {
-      lengths[i][j] = same(left[i], right[j]) ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
-    }
+  const tail = [];
+  while (left.length > 0 && right.length > 0 && left.at(-1) === right.at(-1)) {
+    tail.unshift(`  ${left.pop()}`);
+    right.pop();
   }
   const lines = [];
-  let i = 0, j = 0;
-  while (i < left.length || j < right.length) {
-    if (i < left.length && j < right.length && same(left[i], right[j])) {
-      lines.push(`  ${left[i++]}`);
-      j++;
-    } else if (i < left.length && (j === right.length || lengths[i + 1][j] >= lengths[i][j + 1])) {
-      lines.push(`+ ${left[i++]}`);
-    } else {
-      lines.push(`- ${right[j++]}`);
+  let run = [], missing = [], isFolded = false;
+  const flush = () => {
+    isFolded ||= run.length > 5;
+    lines.push(...run.length > 5 ? [...run.slice(0, 2), "...", ...run.slice(-2)] : run);
+    run = [];
+  };
+  for (let i = 0; i < Math.max(left.length, right.length); i++) {
+    if (i < left.length && i < right.length && same(left[i], right[i])) {
+      lines.push(...missing);
+      missing = [];
+      run.push(`  ${left[i].length > right[i].length ? left[i] : right[i]}`);
+      continue;
     }
+    flush();
+    if (i < left.length) lines.push(`+ ${left[i]}`);
+    if (i < right.length) missing.push(`- ${right[i]}`);
   }
-  return lines;
+  flush();
+  lines.push(...missing);
+  isFolded ||= tail.length > 4;
+  lines.push(...tail.length > 4 ? [tail[0], "...", ...tail.slice(-3)] : tail);
+  return { lines, isFolded };
 }
 
 // A comma behind the last entry makes no difference.
@@ -88,6 +118,12 @@ const assert = (...args) => ok(...args);
 
 function needTwo(count) {
   if (count < 2) throw coded(TypeError, "ERR_MISSING_ARGS", 'The "actual" and "expected" arguments must be specified');
+}
+
+class Comparison {
+  constructor(properties) {
+    Object.assign(this, properties);
+  }
 }
 
 // Whether what was thrown is what was expected; throws where it is something else.
@@ -116,7 +152,7 @@ function isExpected(error, expected, message) {
     if (matches) continue;
     const pick = (from) => Object.fromEntries(keys.filter((name) => name in Object(from)).map((name) => [name, from[name]]));
     fail(error, expected, message, "throws", () =>
-      difference(pick(error), pick(expected), "Expected values to be strictly deep-equal:", false));
+      difference(new Comparison(pick(error)), new Comparison(pick(expected)), "Expected values to be strictly deep-equal:", false));
   }
   return true;
 }
@@ -142,13 +178,13 @@ async function rejectedBy(work) {
 
 function missing(what, expected, message, operator) {
   if (typeof expected === "string") [expected, message] = [undefined, expected];
-  fail(undefined, expected, message === undefined ? undefined : `Missing expected ${what}: ${message}`, operator, () =>
-    `Missing expected ${what}${expected?.name ? ` (${expected.name}).` : "."}`);
+  const which = expected?.name ? ` (${expected.name})` : "";
+  fail(undefined, expected, `Missing expected ${what}${which}${message === undefined ? "." : `: ${message}`}`, operator);
 }
 
 function unwanted(what, error, message, operator) {
-  fail(error, undefined, undefined, operator, () =>
-    `Got unwanted ${what}${typeof message === "string" ? `: ${message}` : "."}\nActual message: "${error?.message}"`);
+  fail(error, undefined, `Got unwanted ${what}${typeof message === "string" ? `: ${message}` : "."}\n` +
+    `Actual message: "${error?.message}"`, operator);
 }
 
 const methods = {
@@ -170,8 +206,7 @@ const methods = {
   strictEqual(actual, expected, message) {
     needTwo(arguments.length);
     if (Object.is(actual, expected)) return;
-    fail(actual, expected, message, "strictEqual", () =>
-      difference(actual, expected, "Expected values to be strictly equal:", true));
+    different(actual, expected, message, "strictEqual", "Expected values to be strictly equal:");
   },
   notStrictEqual(actual, expected, message) {
     needTwo(arguments.length);
@@ -194,8 +229,7 @@ const methods = {
   deepStrictEqual(actual, expected, message) {
     needTwo(arguments.length);
     if (isDeepEqual(actual, expected, true)) return;
-    fail(actual, expected, message, "deepStrictEqual", () =>
-      difference(actual, expected, "Expected values to be strictly deep-equal:", false));
+    different(actual, expected, message, "deepStrictEqual", "Expected values to be strictly deep-equal:");
   },
   notDeepStrictEqual(actual, expected, message) {
     needTwo(arguments.length);
@@ -238,8 +272,8 @@ const methods = {
   },
   ifError(value) {
     if (value === null || value === undefined) return;
-    fail(value, null, undefined, "ifError", () =>
-      `ifError got unwanted exception: ${value instanceof Error ? value.message || value.constructor.name : inspect(value)}`);
+    const said = value instanceof Error ? value.message || value.constructor.name : inspect(value);
+    fail(value, null, `ifError got unwanted exception: ${said}`, "ifError");
   },
 };
 Object.assign(assert, methods, { AssertionError });

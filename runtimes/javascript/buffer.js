@@ -121,7 +121,10 @@ class Buffer extends Uint8Array {
   }
 
   static byteLength(value, encoding) {
-    if (typeof value !== "string") return value.byteLength;
+    if (typeof value !== "string") {
+      if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return value.byteLength;
+      throw wrongType("string", "of type string or an instance of Buffer or ArrayBuffer", value);
+    }
     return encode(value, encodingOf(encoding)).length;
   }
 
@@ -180,6 +183,7 @@ class Buffer extends Uint8Array {
   }
 
   write(text, offset, length, encoding) {
+    if (typeof text !== "string") throw coded(TypeError, "ERR_INVALID_ARG_TYPE", "argument must be a string");
     if (typeof offset === "string") [offset, encoding] = [undefined, offset];
     if (typeof length === "string") [length, encoding] = [undefined, length];
     offset ??= 0;
@@ -290,7 +294,7 @@ class Buffer extends Uint8Array {
       const shownProperties = inspect(Object.fromEntries(own.map((key) => [key, this[key]])), { ...options, breakLength: Infinity, compact: true });
       text += `${text === "" ? "" : ", "}${shownProperties.slice(2, -2)}`;
     }
-    return `<${this.constructor.name}${text === "" ? "" : ` ${text}`}>`;
+    return `<${this.constructor.name} ${text}>`;
   }
 }
 
@@ -298,7 +302,7 @@ const INSPECTED = 50;
 
 function checkedSize(size) {
   if (typeof size !== "number") throw wrongType("size", "of type number", size);
-  if (!(size >= 0 && size <= 0x7FFFFFFF)) throw outOfRange("size", ">= 0 && <= 2147483647", size);
+  if (!(size >= 0 && size <= 0x7FFFFFFF)) throw outOfRange("size", ">= 0 && <= 4294967296", size);
   return size;
 }
 
@@ -410,8 +414,8 @@ class Blob {
   constructor(parts = [], options = {}) {
     this.#bytes = Buffer.concat(parts.map((part) =>
       part instanceof Blob ? part.#bytes : typeof part === "string" ? Buffer.from(part) : Buffer.from(ampoule.bytesOf(part))));
-    Object.defineProperty(this, "type", { value: options.type ?? "", enumerable: true });
     Object.defineProperty(this, "size", { value: this.#bytes.length, enumerable: true });
+    Object.defineProperty(this, "type", { value: options?.type ?? "", enumerable: true });
   }
 
   async text() {
@@ -427,8 +431,17 @@ class Blob {
   }
 }
 
+class File extends Blob {
+  constructor(parts, name, options = {}) {
+    super(parts, options);
+    Object.defineProperty(this, "name", { value: `${name}`, enumerable: true });
+    Object.defineProperty(this, "lastModified", { value: options.lastModified ?? Date.now(), enumerable: true });
+  }
+}
+ampoule.hidden(globalThis, { File });
+
 modules.buffer = {
-  Buffer: Callable, Blob, constants, kMaxLength: constants.MAX_LENGTH, kStringMaxLength: constants.MAX_STRING_LENGTH,
+  Buffer: Callable, Blob, File, constants, kMaxLength: constants.MAX_LENGTH, kStringMaxLength: constants.MAX_STRING_LENGTH,
   INSPECT_MAX_BYTES: INSPECTED, SlowBuffer: Callable, atob: globalThis.atob, btoa: globalThis.btoa,
   isUtf8: (bytes) => decodeUtf8(ampoule.bytesOf(bytes)).includes("\uFFFD") === false,
   isAscii: (bytes) => ampoule.bytesOf(bytes).every((byte) => byte < 128),

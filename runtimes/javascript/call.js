@@ -1,7 +1,7 @@
 // One call, from its request to its exit code. `entry.wat` says when what is called.
 
 const { ampoule } = globalThis;
-const { native, call, rejected, rejections, fail, step } = ampoule;
+const { native, call, rejected, late, rejections, fail, step } = ampoule;
 
 const CALL = 0, JOB_FAILED = 1, LOAD = 2, LOADED = 3, REJECTED = 4, HANDLED = 5;
 const GOES_ON = -1, UNSETTLED = 13;
@@ -18,7 +18,7 @@ function hook(kind, a, b) {
     case LOAD: return ampoule.importText(a);
     case LOADED: return ampoule.describe(a, b);
     case REJECTED: return void rejected.set(a, b);
-    case HANDLED: return void rejected.delete(a);
+    case HANDLED: return ampoule.handledLate(a);
   }
 }
 
@@ -38,7 +38,8 @@ function begin(text) {
   } catch (error) {
     fail(error);
   }
-  ampoule.runTicks();
+  // What an ES module's promises left goes before its ticks.
+  if (main === undefined) ampoule.runTicks();
   return GOES_ON;
 }
 
@@ -46,7 +47,7 @@ function begin(text) {
 const withoutMark = (text) => text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text;
 
 function next() {
-  if (rejected.size > 0) rejections();
+  if (rejected.size > 0 || late.length > 0) rejections();
   if (step()) return GOES_ON;
   if (rejected.size > 0) return GOES_ON;
   return end();

@@ -216,7 +216,8 @@ function btoa(text) {
 function atob(text) {
   text = String(text).replace(/[\t\n\f\r ]/g, "");
   if (text.length % 4 === 0) text = text.replace(/==?$/, "");
-  if (text.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(text)) {
+  if (/[^A-Za-z0-9+/=]/.test(text)) throw invalidCharacter("Invalid character");
+  if (text.length % 4 === 1 || text.includes("=")) {
     throw invalidCharacter("The string to be decoded is not correctly encoded.");
   }
   return Array.from(fromBase64(text), (byte) => String.fromCharCode(byte)).join("");

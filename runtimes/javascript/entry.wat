@@ -18,6 +18,7 @@
   (import "module" "eval_buf" (func $eval_buf (param i32 i32 i32 i32 i32) (result i32)))
   (import "module" "js_std_dump_error" (func $dump_error (param i32)))
   (import "module" "JS_GetRuntime" (func $runtime_of (param i32) (result i32)))
+  (import "module" "JS_SetMaxStackSize" (func $set_stack (param i32 i32)))
   (import "module" "JS_NewStringLen" (func $new_string (param i32 i32 i32) (result i64)))
   (import "module" "JS_ToCStringLen2" (func $to_text (param i32 i32 i64 i32) (result i32)))
   (import "module" "JS_FreeCString" (func $free_text (param i32 i32)))
@@ -78,6 +79,8 @@
   (func $start
     (if (call $qjs_init) (then (unreachable)))
     (global.set $context (call $qjs_get_context))
+    ;; Of the module's two megabytes: the engine takes one for itself.
+    (call $set_stack (call $runtime_of (global.get $context)) (i32.const 0x1E0000))
     (global.set $answer (call $calloc (i32.const 32) (i32.const 1)))
     ;; "<ampoule>", the name of the boot files in stacks.
     (i64.store offset=16 (global.get $answer) (i64.const 0x656C756F706D613C))

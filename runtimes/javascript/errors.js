@@ -8,7 +8,7 @@ const capture = Error.captureStackTrace;
 const OWN = /^(<|node:)/;
 
 
-// What a frame is, taken down while it is there.
+// What a frame is.
 function noted(site) {
   return {
     file: site.getFileName(), name: site.getFunctionName(), isNative: site.isNative(),
@@ -42,17 +42,16 @@ function headline(error) {
   }
 }
 
-let custom;
+let custom, isCapturing = false;
 
 // Called where an error is made. How it looks is settled when somebody looks: by then it may have another name.
 function prepare(error, sites) {
   try {
-    // The engine asks again at each frame that an error passes, for as long as it has been given no text.
-    if (pending.has(error)) return PENDING;
-    const frames = sites.map(noted);
-    translate(error, frames);
+    // The engine asks for whatever is thrown, and again at each frame that it passes.
+    if (!isCapturing && !(error instanceof Error) || pending.has(error)) return PENDING;
+    translate(error, sites);
     if (typeof custom === "function") return custom(error, sites);
-    pending.set(error, { frames, limit: typeof Error.stackTraceLimit === "number" ? Error.stackTraceLimit : 10 });
+    pending.set(error, { sites, limit: typeof Error.stackTraceLimit === "number" ? Error.stackTraceLimit : 10 });
     return PENDING;
   } catch {
     return headline(error);
@@ -62,7 +61,8 @@ function prepare(error, sites) {
 const pending = new WeakMap();
 const PENDING = "a stack that nobody has looked at";
 
-function stackText(error, { frames, limit }) {
+function stackText(error, { sites, limit }) {
+  const frames = sites.map(noted);
   const lines = [];
   for (const [i, found] of frames.entries()) {
     // What a CommonJS module is called by, Node names so.
@@ -95,7 +95,9 @@ Object.defineProperty(Error.prototype, "stack", {
 
 Error.captureStackTrace = function captureStackTrace(object, below) {
   const holder = {};
+  isCapturing = true;
   capture.call(Error, holder, below ?? captureStackTrace);
+  isCapturing = false;
   const found = pending.get(holder);
   if (found === undefined) return hidden(object, { stack: holder.stack }), undefined;
   let text;
@@ -132,7 +134,8 @@ const WORDS = [
     "Must call super constructor in derived class before accessing 'this' or returning from derived constructor"],
   [/^(.*) is not initialized$/, (_, name) => `Cannot access '${name.replace(/^'|'$/g, "")}' before initialization`],
   [/^'(.*)' is read-only$/, (_, name, frames) => isConstant(frames)
-    ? "Assignment to constant variable." : `Cannot assign to read only property '${name}' of object`],
+    ? "Assignment to constant variable."
+    : `Cannot assign to read only property '${name}' of object '${/^\d+$/.test(name) ? "[object Array]" : "#<Object>"}'`],
   [/^not a (function|constructor)$/, (_, kind, frames) => notCallable(frames)],
   [/^class constructors must be invoked with 'new'$/, (_, frames) =>
     `Class constructor ${frames[0]?.name ?? ""} cannot be invoked without 'new'`],
@@ -167,32 +170,49 @@ const WORDS = [
   [/^import.meta only valid in module code$/, () => "Cannot use 'import.meta' outside a module"],
 ];
 
+// By the engine's words as they are; `words.js` fills it.
+const EXACT = Object.create(null);
+// The others by the five letters that they begin with.
+const BY_START = new Map();
+
 const NATIVE = new Set([Error, TypeError, RangeError, ReferenceError, SyntaxError, EvalError, URIError, InternalError]
   .map((Class) => Class.prototype));
 
-function translate(error, frames) {
+function translate(error, sites) {
   if (!Object.hasOwn(error, "message") || typeof error.message !== "string") return;
   if (!NATIVE.has(Object.getPrototypeOf(error))) return;
   const { message } = error;
-  if (!(message[0] >= "a" && message[0] <= "z") && message[0] !== "'" && !/^(BigInt|Date)/.test(message)) return;
-  if (isMade(frames)) return;
-  for (const [pattern, words] of WORDS) {
+  if (!(message[0] >= "a" && message[0] <= "z") && message[0] !== "'" && !/^(BigInt|Cannot convert u|Date)/.test(message)) return;
+  const first = sites.length === 0 ? undefined : noted(sites[0]);
+  if (isMade(first)) return;
+  const frames = sites.map(noted);
+  const exact = EXACT[message]?.(frames);
+  if (exact !== undefined) return void hidden(error, { message: exact });
+  for (const [pattern, words] of [...BY_START.get(message.slice(0, 5)) ?? [], ...BY_START.get("")]) {
     const found = pattern.exec(message);
     if (found === null) continue;
     const said = words(...found, frames);
-    if (said !== undefined && said !== message) hidden(error, { message: said });
+    if (said === undefined) continue;
+    if (said !== message) hidden(error, { message: said });
     return;
   }
 }
 
 // Whether a script made the error itself, in its own words.
-function isMade(frames) {
-  const text = frames.length === 0 || frames[0].isNative ? undefined : textAt(frames[0]);
+function isMade(first) {
+  const text = first === undefined || first.isNative ? undefined : textAt(first);
   if (text === undefined) return false;
   // The engine points at the call, or at the last of its arguments.
   const own = /^[\w$.]+(?=\s*\()/.exec(text.after)?.[0];
-  const around = () => /[\w$.]*(?=\s*$)/.exec(text.before.slice(0, Math.max(0, ampoule.openBefore(text.before, text.before.length))))[0];
+  const around = () => nameAtEnd(text.before.slice(0, Math.max(0, ampoule.openBefore(text.before, text.before.length))).trimEnd());
   return [own, around()].some((callee) => /(^|\.)(super|[\w$]*(Error|Exception))$/.test(callee ?? ""));
+}
+
+// The name, with its dots, that a text ends with. A pattern would try it from each place.
+function nameAtEnd(text) {
+  let at = text.length;
+  while (at > 0 && /[\w$.]/.test(text[at - 1])) at--;
+  return text.slice(at);
 }
 
 const textAt = ({ file, line, column }) => file === undefined ? undefined : ampoule.textAround?.(file, line, column);
@@ -272,9 +292,12 @@ function holder(before) {
 function iterated(frames) {
   const found = firstOwn(frames), text = found && textAt(found);
   const line = text === undefined ? "" : text.before.split("\n").at(-1) + text.after;
-  const of = /\bof\s+([\w$.]+)\s*\)/.exec(line)?.[1] ?? /\.\.\.([\w$.]+)/.exec(line)?.[1] ?? /\]\s*=\s*([\w$.]+)/.exec(line)?.[1];
   if (frames[0]?.isNative) return "value";
-  return of ?? "value";
+  // The place nearest to where the engine points.
+  const at = text === undefined ? 0 : text.before.split("\n").at(-1).length;
+  const all = [...line.matchAll(/\bof\s+([\w$.]+|\{\})\s*\)|\.\.\.([\w$.]+)|\]\s*=\s*([\w$.]+|\{\})/g)];
+  const near = all.sort((a, b) => Math.abs(a.index - at) - Math.abs(b.index - at))[0];
+  return near?.[1] ?? near?.[2] ?? near?.[3] ?? "value";
 }
 
 function isConstant(frames) {
@@ -522,4 +545,6 @@ function absent(what) {
   return coded(Error, "ERR_NOT_IN_SANDBOX", `there ${what} in this sandbox`);
 }
 
-Object.assign(ampoule, { coded, wrongType, requireFunction, requireString, systemError, absent, errorNumbers: LINUX });
+Object.assign(ampoule, {
+  words: WORDS, exactWords: EXACT, wordsByStart: BY_START, textAt, firstOwn, iterated, coded, wrongType, requireFunction, requireString, systemError, absent, errorNumbers: LINUX,
+});

@@ -127,8 +127,17 @@ function add(emitter, name, listener, first) {
   if (emitter._events.newListener !== undefined) emitter.emit("newListener", name, listener.listener ?? listener);
   const known = listenersOf(emitter, name);
   if (known.length === 0) emitter._eventsCount = (emitter._eventsCount ?? 0) + 1;
-  keep(emitter, name, first ? [listener, ...known] : [...known, listener]);
+  const all = first ? [listener, ...known] : [...known, listener];
+  keep(emitter, name, all);
+  const most = emitter._maxListeners ?? EventEmitter.defaultMaxListeners;
+  if (most > 0 && all.length === most + 1) warnOfMany(emitter, name, all.length, most);
   return emitter;
+}
+
+function warnOfMany(emitter, type, count, most) {
+  const warning = new Error(`Possible EventEmitter memory leak detected. ${count} ${String(type)} listeners added to ` +
+    `${ampoule.inspect(emitter, { depth: -1 })}. MaxListeners is ${most}. Use emitter.setMaxListeners() to increase limit`);
+  ampoule.warning(Object.assign(warning, { name: "MaxListenersExceededWarning", emitter, type, count }));
 }
 
 function onceOf(emitter, name, listener) {

@@ -1,7 +1,7 @@
 // `node:fs` and `node:fs/promises`, on the directories that a script has.
 
 const { ampoule } = globalThis;
-const { os, modules, coded, wrongType, systemError, encodingOf, makeBuffer, decode, encode, hidden } = ampoule;
+const { os, modules, coded, wrongType, systemError, encodingOf, makeBuffer, decode, encode, hidden, inspect } = ampoule;
 const { Buffer } = modules.buffer;
 
 const O = {
@@ -51,7 +51,19 @@ function openSync(path, flags, mode = 0o666) {
   path = pathOf(path);
   const descriptor = os.open(path, systemFlags(flags), mode);
   if (descriptor < 0) throw systemError(descriptor, "open", path);
+  openPaths.set(descriptor, modules.path.resolve(ampoule.cwd(), path));
   return descriptor;
+}
+
+// Where open files lie: the engine can only cut off a file that is named.
+const openPaths = new Map();
+
+function ftruncateSync(descriptor, length = 0) {
+  const path = openPaths.get(checked(descriptor));
+  if (path === undefined) throw systemError(28, "ftruncate");
+  const bytes = readFileSync(path);
+  writeFileSync(path, Buffer.concat([bytes.subarray(0, length), Buffer.alloc(Math.max(0, length - bytes.length))]), { flag: "r+" });
+  if (length < bytes.length) truncateSync(path, length);
 }
 
 function closeSync(descriptor) {
@@ -73,9 +85,13 @@ function readSync(descriptor, buffer, offset, length, position) {
   const bytes = bytesOf(buffer);
   offset ??= 0;
   length ??= bytes.length - offset;
-  if (typeof position === "number" || typeof position === "bigint") seek(descriptor, Number(position));
   if (length === 0) return 0;
+  // A place of its own leaves alone where the next read goes on.
+  const isElsewhere = (typeof position === "number" && position >= 0) || typeof position === "bigint";
+  const before = isElsewhere ? os.seek(descriptor, 0, 1) : 0;
+  if (isElsewhere) seek(descriptor, Number(position));
   const read = os.read(checked(descriptor), bytes.buffer, bytes.byteOffset + offset, length);
+  if (isElsewhere) seek(descriptor, Number(before));
   if (read < 0) throw systemError(read, "read");
   return read;
 }
@@ -128,7 +144,9 @@ function readAll(descriptor, size) {
 
 function readFileSync(path, options) {
   const encoding = encodingIn(options);
-  if (encoding !== undefined && encoding !== null) encodingOf(encoding);
+  if (encoding !== undefined && encoding !== null && !Buffer.isEncoding(encoding)) {
+    throw coded(TypeError, "ERR_INVALID_ARG_VALUE", `The argument 'encoding' is invalid encoding. Received ${inspect(encoding)}`);
+  }
   let bytes;
   if (Number.isInteger(path)) {
     bytes = readAll(path, 0);
@@ -459,7 +477,7 @@ const synchronous = {
   readFile: readFileSync, readlink: unsupported("readlink"), realpath: realpathSync, rename: renameSync, rm: rmSync,
   rmdir: rmdirSync, stat: statSync, symlink: unsupported("symlink"), link: unsupported("link"), truncate: truncateSync,
   unlink: unlinkSync, utimes: utimesSync, write: writeSync, writeFile: writeFileSync, fchmod: permissionless,
-  ftruncate: unsupported("ftruncate"),
+  ftruncate: ftruncateSync,
 };
 
 const fs = { constants, Stats, Dirent, existsSync, F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
@@ -558,6 +576,19 @@ class FileHandle extends modules.events {
   }
 }
 
+// Text and bytes as they come, too.
+for (const name of ["writeFile", "appendFile"]) {
+  const atOnce = promises[name];
+  promises[name] = async (path, value, options) => {
+    const isPlain = typeof value !== "object" || value === null || ArrayBuffer.isView(value);
+    const comes = isPlain ? undefined : value[Symbol.asyncIterator] ?? value[Symbol.iterator];
+    if (comes === undefined) return atOnce(path, value, options);
+    const parts = [];
+    for await (const part of value) parts.push(Buffer.from(part, encodingIn(options)));
+    return atOnce(path, Buffer.concat(parts), options);
+  };
+}
+
 promises.open = async (path, flags, mode) => new FileHandle(openSync(path, flags, mode), pathOf(path));
 promises.opendir = async (path) => new Dir(path);
 
@@ -594,17 +625,21 @@ function createReadStream(path, options) {
   if (typeof options === "string") options = { encoding: options };
   let descriptor = options?.fd, left = Infinity;
   if (options?.end !== undefined) left = options.end - (options.start ?? 0) + 1;
+  let isOpen = descriptor !== undefined;
+  const open = (stream) => {
+    if (isOpen) return;
+    isOpen = true;
+    descriptor = openSync(path, options?.flags ?? "r");
+    stream.emit("open", descriptor);
+    stream.emit("ready");
+    if (options?.start) seek(descriptor, options.start);
+  };
   const stream = new modules.stream.Readable({
     highWaterMark: options?.highWaterMark ?? 65536,
     encoding: options?.encoding,
     read(size) {
       try {
-        if (descriptor === undefined) {
-          descriptor = openSync(path, options?.flags ?? "r");
-          this.emit("open", descriptor);
-          this.emit("ready");
-          if (options?.start) seek(descriptor, options.start);
-        }
+        open(this);
         const part = Buffer.alloc(Math.min(size, left));
         const read = part.length === 0 ? 0 : readSync(descriptor, part);
         left -= read;
@@ -619,6 +654,14 @@ function createReadStream(path, options) {
       if (descriptor !== undefined && descriptor > 2) os.close(descriptor);
       callback(error);
     },
+  });
+  // Also where nobody reads: that it is not there is said all the same.
+  ampoule.nextTick(() => {
+    try {
+      if (!stream.destroyed) open(stream);
+    } catch (error) {
+      stream.destroy(error);
+    }
   });
   return Object.assign(stream, { path, bytesRead: 0 });
 }

@@ -401,7 +401,8 @@ function boxedBase(object, ctx, keys, constructor, tag) {
 
 function functionBase(object, constructor, tag) {
   const text = functionText(object);
-  if (/^class\b/.test(text) && text.endsWith("}")) return classBase(object, constructor, tag);
+  // As in Node, a bracket before the body makes it a function.
+  if (/^class\b[^(]*\{/.test(text) && text.endsWith("}")) return classBase(object, constructor, tag);
   let type = "Function";
   const parent = getPrototypeOf(object);
   if (parent === GENERATOR) type = "GeneratorFunction";

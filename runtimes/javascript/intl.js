@@ -1,8 +1,8 @@
-// `Intl` and the `toLocale...` methods, for English of the United States: numbers, dates, plurals, lists and order.
-// Other locales are taken for it. The only time zone is UTC.
+// `Intl` and the `toLocale...` methods: numbers, dates, plurals, lists and order, in English; figures also as other
+// languages write them (see `locales.js`). The only time zone is UTC.
 
 const { ampoule } = globalThis;
-const { hidden } = ampoule;
+const { hidden, localeOf, grouped, inFigures } = ampoule;
 
 const LOCALE = "en-US";
 
@@ -24,8 +24,10 @@ function range(value, name) {
 
 class NumberFormat {
   #options;
+  #locale;
 
   constructor(locales, options = {}) {
+    this.#locale = localeOf(locales);
     const { style = "decimal", currency, notation = "standard" } = options;
     if (style === "currency" && currency === undefined) throw new TypeError("Currency code is required with currency style.");
     const code = currency?.toUpperCase();
@@ -38,7 +40,7 @@ class NumberFormat {
     this.#options = {
       style, currency: code, currencyDisplay: options.currencyDisplay ?? "symbol", unit: options.unit,
       unitDisplay: options.unitDisplay ?? "short", notation, compactDisplay: options.compactDisplay ?? "short",
-      signDisplay: options.signDisplay ?? "auto", useGrouping: options.useGrouping ?? true,
+      signDisplay: options.signDisplay ?? "auto", currencySign: options.currencySign, useGrouping: options.useGrouping ?? true,
       minimumIntegerDigits: range(options.minimumIntegerDigits, "minimumIntegerDigits") ?? 1,
       minimumFractionDigits: least, maximumFractionDigits: most,
       minimumSignificantDigits: options.minimumSignificantDigits, maximumSignificantDigits: options.maximumSignificantDigits,
@@ -67,11 +69,12 @@ class NumberFormat {
       text = "∞";
     } else {
       if (notation === "compact") [size, suffix] = this.#compact(Number(size));
+      if (notation === "scientific" || notation === "engineering") [size, suffix] = powers(Number(size), notation === "engineering" ? 3 : 1);
       text = notation === "compact" && !this.#options.hasDigits ? compactDigits(size) : this.#digits(size);
       let [whole, fraction] = text.split(".");
       whole = whole.padStart(minimumIntegerDigits, "0");
-      if (useGrouping !== false && useGrouping !== "false") whole = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-      text = fraction === undefined ? whole : `${whole}.${fraction}`;
+      if (useGrouping !== false && useGrouping !== "false") whole = grouped(whole, this.#locale);
+      text = fraction === undefined ? whole : `${whole}${this.#locale.decimal}${fraction}`;
     }
     if (/^[0,.]*$/.test(text) && signDisplay !== "negative" && !Object.is(value, -0) && !isNegative) isNegative = false;
     let sign = isNegative ? "-" : "";
@@ -89,16 +92,18 @@ class NumberFormat {
 
   #dressed(text, sign) {
     const { style, currency, currencyDisplay, unit, unitDisplay } = this.#options;
-    if (style === "percent") return `${sign}${text}%`;
+    if (style === "percent") return `${sign}${text}${this.#locale.unitLast ? "\xA0" : ""}%`;
     if (style === "unit") {
-      if (unitDisplay === "long") return `${sign}${text} ${unit}${text === "1" ? "" : "s"}`;
+      if (unitDisplay === "long") return `${sign}${text} ${manyOf(unit, text === "1")}`;
       const short = UNITS[unit] ?? unit;
       return `${sign}${text}${["°C", "%"].includes(short) || unitDisplay === "narrow" ? "" : " "}${short}`;
     }
     if (style !== "currency") return sign + text;
     if (currencyDisplay === "name") return `${sign}${text} ${currency}`;
     const symbol = currencyDisplay === "code" ? `${currency}\xA0` : CURRENCIES[currency] ?? `${currency}\xA0`;
-    return `${sign}${symbol}${text}`;
+    if (this.#locale.unitLast) return `${sign}${text}\xA0${symbol}`;
+    const shown = `${symbol}${this.#locale.symbolGap ?? ""}${text}`;
+    return sign === "-" && this.#options.currencySign === "accounting" ? `(${shown})` : `${sign}${shown}`;
   }
 
   formatToParts(value) {
@@ -111,11 +116,21 @@ class NumberFormat {
     const { hasDigits, ...options } = this.#options;
     void hasDigits;
     const known = Object.entries(options).filter(([, value]) => value !== undefined);
-    return { locale: LOCALE, numberingSystem: "latn", ...Object.fromEntries(known) };
+    return { locale: this.#locale.name, numberingSystem: "latn", ...Object.fromEntries(known) };
   }
 
   static supportedLocalesOf = (locales) => [locales].flat().filter((locale) => /^en\b/.test(locale));
 }
+
+// A mantissa, and the exponent as it is written.
+function powers(value, step) {
+  if (value === 0) return [0, "E0"];
+  const exponent = Math.floor(Math.floor(Math.log10(value)) / step) * step;
+  return [value / 10 ** exponent, `E${exponent}`];
+}
+
+// `miles per hour`.
+const manyOf = (unit, isOne) => unit.split("-per-").map((name, i) => i === 0 && !isOne ? `${name}s` : name).join(" per ");
 
 // A number's decimal digits as they are, without an exponent.
 function plainDigits(value) {
@@ -178,8 +193,10 @@ const two = (number) => String(number).padStart(2, "0");
 
 class DateTimeFormat {
   #options;
+  #locale;
 
   constructor(locales, options = {}, usual = USUAL_DATE) {
+    this.#locale = localeOf(locales);
     const zone = options.timeZone ?? "UTC";
     if (!/^(UTC|GMT|Etc\/(UTC|GMT)|[+-]00:?00)$/i.test(zone)) {
       throw new RangeError(`Invalid time zone specified: ${zone} (the only time zone in this sandbox is UTC)`);
@@ -200,7 +217,9 @@ class DateTimeFormat {
     const at = new Date(time), options = this.#options;
     const day = this.#day(at), clock = this.#clock(at);
     const isLong = options.dateStyle === "full" || options.dateStyle === "long";
-    return [day, clock].filter((part) => part !== "").join(isLong ? " at " : ", ");
+    const { weekday, year, month, day: days } = options;
+    const separator = weekday && !year && !month && !days ? " " : this.#locale.separator;
+    return [day, clock].filter((part) => part !== "").join(isLong ? " at " : separator);
   }
 
   #day(at) {
@@ -211,34 +230,38 @@ class DateTimeFormat {
     const days = day && (day === "2-digit" ? two(at.getUTCDate()) : String(at.getUTCDate()));
     if (month === "long" || month === "short" || month === "narrow") {
       const words = month === "long" ? MONTHS[at.getUTCMonth()] : MONTHS[at.getUTCMonth()].slice(0, month === "narrow" ? 1 : 3);
+      if (this.#locale.dayFirst) {
+        return [name, [days, words, years].filter(Boolean).join(" ")].filter(Boolean).join(weekday === "long" ? " " : ", ");
+      }
       const date = [words, days].filter(Boolean).join(" ");
       return [name, [date, years].filter(Boolean).join(days ? ", " : " ")].filter(Boolean).join(", ");
     }
     const months = month && (month === "2-digit" ? two(at.getUTCMonth() + 1) : String(at.getUTCMonth() + 1));
-    return [name, [months, days, years].filter(Boolean).join("/")].filter(Boolean).join(", ");
+    return [name, inFigures({ year: years, month: months, day: days }, this.#locale)].filter(Boolean).join(", ");
   }
 
   #clock(at) {
     const { hour, minute, second, fractionalSecondDigits, hour12, hourCycle, timeZoneName } = this.#options;
-    const isTwelve = hour12 ?? (hourCycle === undefined || /^h1[12]$/.test(hourCycle));
+    const isTwelve = hour12 ?? (hourCycle === undefined ? this.#locale.isTwelve === true : /^h1[12]$/.test(hourCycle));
     const parts = [];
     if (hour) {
       const hours = isTwelve ? at.getUTCHours() % 12 || 12 : at.getUTCHours();
       const shown = hour12 === false && hourCycle === undefined && hours === 0 ? 24 : hours;
-      parts.push(hour === "2-digit" || !isTwelve ? two(shown) : String(shown));
+      parts.push(hour === "2-digit" || !isTwelve && !this.#locale.shortHour ? two(shown) : String(shown));
     }
     if (minute) parts.push(hour || second || minute === "2-digit" && hour ? two(at.getUTCMinutes()) : String(at.getUTCMinutes()));
     if (second) parts.push(minute || hour ? two(at.getUTCSeconds()) : String(at.getUTCSeconds()));
     let text = parts.join(":");
     if (fractionalSecondDigits) text += `.${String(at.getUTCMilliseconds()).padStart(3, "0").slice(0, fractionalSecondDigits)}`;
-    if (hour && isTwelve) text += at.getUTCHours() < 12 ? " AM" : " PM";
+    if (hour && isTwelve) text += ` ${(this.#locale.halves ?? ["AM", "PM"])[at.getUTCHours() < 12 ? 0 : 1]}`;
     if (timeZoneName) text += `${text === "" ? "" : " "}${timeZoneName === "long" ? "Coordinated Universal Time" : "UTC"}`;
     return text;
   }
 
   formatToParts(date) {
     return (this.format(date).match(/[A-Za-z]+|\d+|[^A-Za-z\d]+/g) ?? []).map((value) => ({
-      type: /^(AM|PM)$/.test(value) ? "dayPeriod" : "literal", value,
+      type: /^(AM|PM)$/i.test(value) ? "dayPeriod" : MONTHS.some((name) => name.startsWith(value)) ? "month"
+        : DAYS.some((name) => name.startsWith(value)) ? "weekday" : "literal", value,
     }));
   }
 
@@ -247,7 +270,7 @@ class DateTimeFormat {
   }
 
   resolvedOptions() {
-    return { locale: LOCALE, calendar: "gregory", numberingSystem: "latn", timeZone: "UTC", ...this.#options };
+    return { locale: this.#locale.name, calendar: "gregory", numberingSystem: "latn", timeZone: "UTC", ...this.#options };
   }
 
   static supportedLocalesOf = NumberFormat.supportedLocalesOf;

@@ -252,6 +252,9 @@ function importText(name) {
     // TypeScript names the file that a compiler would make.
     const typed = file.replace(/\.(m?)js$/, ".$1ts");
     if (typed !== file && isFile(typed)) return esText(typed, name);
+    // Or leaves out its ending.
+    const plain = /\.[cm]?ts$/.test(ampoule.call.path) ? fileAt(file) : undefined;
+    if (plain !== undefined) return esText(plain, name);
     if (ampoule.isFolder(file)) {
       throw coded(Error, "ERR_UNSUPPORTED_DIR_IMPORT", `Directory import '${file}' is not supported resolving ES modules imported from ${ampoule.call.path}`);
     }

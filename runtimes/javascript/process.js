@@ -22,7 +22,7 @@ class Output extends Writable {
     if (typeof chunk === "string") {
       if (encoding && !/^utf-?8$/i.test(encoding)) chunk = ampoule.encode(chunk, ampoule.encodingOf(encoding));
     } else if (!(chunk instanceof Uint8Array)) {
-      throw wrongType("chunk", "of type string or an instance of Buffer or Uint8Array", chunk);
+      throw wrongType("chunk", "of type string or an instance of Buffer, TypedArray, or DataView", chunk);
     }
     write(this.fd, chunk);
     if (callback) nextTick(callback);
@@ -125,6 +125,15 @@ function exitCode(code) {
   return Number.isInteger(number) ? number & 255 : 1;
 }
 
+// A code is a whole number, also as a text.
+function checkedCode(code) {
+  if (code === undefined || code === null) return code;
+  const number = typeof code === "string" && code !== "" && Number.isInteger(Number(code)) ? Number(code) : code;
+  if (typeof number !== "number") throw wrongType("code", "of type number", code);
+  if (!Number.isInteger(number)) throw ampoule.outOfRange("code", "an integer", number);
+  return code;
+}
+
 // Leaves from wherever it is called.
 function exit(code) {
   if (code !== undefined) process.exitCode = code;
@@ -183,10 +192,20 @@ function valueReport(value) {
 
 // Promises that were rejected and that nobody has handled so far.
 const rejected = new Map();
+const told = new WeakSet();
+
+// Those that were handled after that was said.
+const late = [];
+
+function handledLate(promise) {
+  if (!rejected.delete(promise) && told.delete(promise)) late.push(promise);
+}
 
 function rejections() {
+  for (const promise of late.splice(0)) process.emit("rejectionHandled", promise);
   for (const [promise, reason] of rejected) {
     rejected.delete(promise);
+    told.add(promise);
     if (process.emit("unhandledRejection", reason, promise)) continue;
     if (ampoule.isError(reason)) {
       fail(reason, "unhandledRejection");
@@ -248,7 +267,6 @@ Object.assign(process, {
   execPath: "/usr/local/bin/node",
   debugPort: 9229,
   argv0: "node",
-  exitCode: undefined,
   features: {},
   config: { target_defaults: {}, variables: {} },
   exit,
@@ -287,6 +305,13 @@ Object.assign(process, {
   hasUncaughtExceptionCaptureCallback: () => false,
   getBuiltinModule: (name) => ampoule.builtIn(name),
 });
+let ownCode;
+Object.defineProperty(process, "exitCode", {
+  get: () => ownCode,
+  set: (code) => void (ownCode = checkedCode(code)),
+  configurable: true,
+  enumerable: true,
+});
 process.off = EventEmitter.prototype.off;
 Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
 
@@ -313,4 +338,4 @@ function startProcess({ args, env, path }) {
 
 Object.defineProperty(globalThis, "process", { value: process, writable: true, configurable: true, enumerable: false });
 modules.process = process;
-Object.assign(ampoule, { process, fail, report, leave, rejected, rejections, warning, startProcess, exit, cwd: () => ampoule.call.cwd });
+Object.assign(ampoule, { process, fail, report, leave, rejected, late, rejections, handledLate, warning, startProcess, exit, cwd: () => ampoule.call.cwd });

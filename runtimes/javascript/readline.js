@@ -31,7 +31,8 @@ class Interface extends EventEmitter {
     this.input.on("end", () => {
       const last = this.#rest + this.#decoder.end();
       this.#rest = "";
-      if (last !== "") this.#say(last);
+      // As in Node, what no line break ends is no answer to a question.
+      if (last !== "") this.#questions.length > 0 ? this.emit("line", last) : this.#say(last);
       this.close();
     });
     this.input.on("error", (error) => this.emit("error", error));

@@ -9,7 +9,7 @@ const WRAPPER = "(function (exports, require, module, __filename, __dirname) { "
 
 // Keeps a text. `isWrapped`: it runs inside the wrapper.
 function keepSource(file, text, isWrapped) {
-  sources.set(file, { text, isWrapped, map: undefined });
+  sources.set(file, { text, isWrapped, map: undefined, lines: undefined });
 }
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -88,8 +88,9 @@ function lineOf(file, line) {
 // What stands before and behind a place in a text as it runs: the rest of its line, and some lines above.
 function textAround(file, line, column) {
   const source = sources.get(file);
-  const lines = source?.text.split("\n");
-  if (lines?.[line - 1] === undefined) return undefined;
+  if (source === undefined) return undefined;
+  const lines = source.lines ??= source.text.split("\n");
+  if (lines[line - 1] === undefined) return undefined;
   const at = Math.max(0, column - 1 - (source.isWrapped && line === 1 ? WRAPPER.length : 0));
   const above = lines.slice(Math.max(0, line - 5), line - 1).map((text) => `${text}\n`).join("");
   return { before: above + lines[line - 1].slice(0, at), after: lines[line - 1].slice(at) };

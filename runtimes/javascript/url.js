@@ -578,17 +578,19 @@ function pathToFileURL(path) {
 }
 
 // The form that came before `URL`, for the scripts that still ask for it.
+class Url {}
+
 function legacyParse(address, parsesQuery = false) {
   const found = /^([a-zA-Z][a-zA-Z0-9+.-]*:)?(\/\/(?:([^@/?#]*)@)?([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(address.trim());
   const [, protocol = null, slashes, auth = null, host = null, pathname, search = null, hash = null] = found;
   const port = /:(\d+)$/.exec(host ?? "");
   const query = search === null ? null : search.slice(1);
   const path = pathname || (slashes !== undefined && protocol in SPECIAL ? "/" : null);
-  return {
+  return Object.assign(new Url(), {
     protocol, slashes: slashes !== undefined || null, auth, host, port: port?.[1] ?? null,
     hostname: host?.replace(/:\d+$/, "") ?? null, hash, search, query: parsesQuery ? queryParse(query ?? "") : query,
     pathname: path, path: path === null && search === null ? null : `${path ?? ""}${search ?? ""}`, href: address,
-  };
+  });
 }
 
 function legacyFormat(url, options) {

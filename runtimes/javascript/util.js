@@ -113,7 +113,7 @@ const CLONED_ERRORS = { EvalError, RangeError, ReferenceError, SyntaxError, Type
 
 function structuredClone(value, options) {
   if (arguments.length === 0) {
-    throw coded(TypeError, "ERR_MISSING_ARGS", 'The "value" argument must be specified');
+    throw coded(TypeError, "ERR_MISSING_ARGS", 'The value argument must be specified');
   }
   const copies = new Map();
   const transferred = new Set(options?.transfer ?? []);
@@ -253,6 +253,7 @@ const types = {
   isArrayBufferView: ArrayBuffer.isView,
   isDataView: ampoule.isDataView,
   isBoxedPrimitive: ampoule.isBoxed,
+  isExternal: () => false,
   isArgumentsObject: ampoule.isArguments,
   isModuleNamespaceObject: ampoule.isNamespace,
   isWeakMap: (value) => value instanceof WeakMap,
@@ -273,13 +274,14 @@ modules.util = {
   isDeepStrictEqual: (a, b) => isDeepEqual(a, b, true),
   stripVTControlCharacters: withoutColors,
   toUSVString: (text) => String(text).toWellFormed(),
-  styleText(style, text) {
+  // Standard output is no terminal: the colours are only checked, unless they are wanted all the same.
+  styleText(style, text, { validateStream = true } = {}) {
     return [style].flat().reduceRight((styled, name) => {
       const color = inspect.colors[name];
       if (color === undefined) {
         throw coded(TypeError, "ERR_INVALID_ARG_VALUE", `The argument 'format' must be one of: ${Object.keys(inspect.colors).map((known) => `'${known}'`).join(", ")}. Received ${inspect(name)}`);
       }
-      return `\x1B[${color[0]}m${styled}\x1B[${color[1]}m`;
+      return validateStream ? styled : `\x1B[${color[0]}m${styled}\x1B[${color[1]}m`;
     }, text);
   },
   debuglog: () => Object.assign(() => {}, { enabled: false }),

@@ -127,7 +127,7 @@ class EventTarget {
     event.target = event.currentTarget = this;
     const handler = this[`on${event.type}`];
     const listeners = [...this.#listeners.get(event.type) ?? []];
-    if (typeof handler === "function") listeners.unshift({ listener: handler, once: false });
+    if (typeof handler === "function") listeners.push({ listener: handler, once: false });
     for (const { listener, once } of listeners) {
       if (once) this.removeEventListener(event.type, listener);
       try {

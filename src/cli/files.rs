@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use ampoule::InputFile;
 use anyhow::{Context, bail, ensure};
 
+use super::mentions::{imports, mentions};
+
 /// Files that are given to a script, at most.
 const FILES_AT_MOST: usize = 1000;
 /// Their bytes, at most.
@@ -61,9 +63,13 @@ impl Files {
             _ => Path::new("."),
         };
         let mut candidates = candidates(folder, script.file_name(), extensions)?;
+        let is_javascript = extensions.iter().any(|extension| extension == "js");
+        let is_meant = |text: &str, name: &str| {
+            if is_javascript { imports(text, name, extensions) } else { mentions(text, name) }
+        };
         let mut texts = vec![text.to_owned()];
         while let Some(text) = texts.pop() {
-            let (mentioned, others) = candidates.into_iter().partition(|candidate| mentions(&text, &candidate.name));
+            let (mentioned, others) = candidates.into_iter().partition(|candidate| is_meant(&text, &candidate.name));
             candidates = others;
             for Candidate { path, is_folder, .. } in mentioned {
                 let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
@@ -161,29 +167,9 @@ fn is_source(path: &Path, extensions: &[String]) -> bool {
     extension.is_some_and(|extension| extensions.contains(&extension))
 }
 
-/// Whether `name` stands in the text as a word of its own.
-pub fn mentions(text: &str, name: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name).any(|(at, found)| {
-        let before = text[..at].chars().next_back().filter(|_| found.starts_with(is_word));
-        let after = text[at + found.len()..].chars().next().filter(|_| found.ends_with(is_word));
-        !before.is_some_and(is_word) && !after.is_some_and(is_word)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_module_is_mentioned_only_as_a_word_of_its_own() {
-        assert!(mentions("import shapes", "shapes"));
-        assert!(mentions("from shapes.round import x", "shapes"));
-        assert!(mentions("import a, 'x/shapes.js'", "shapes"));
-        assert!(!mentions("import reshapes, shapes2, _shapes", "shapes"));
-        assert!(mentions("import './lib/a.js'", "./lib/"));
-        assert!(!mentions("import './library/a.js'", "./lib/"));
-    }
 
     #[test]
     fn what_a_script_and_its_modules_mention_is_given_and_nothing_else() {
@@ -216,12 +202,13 @@ mod tests {
             ("data.json", "{}"),
             ("pack/index.js", ""),
             ("other/x.js", ""),
+            ("word.js", ""),
         ] {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let text = "import './lib/part.mjs'; require('./pack'); other();";
+        let text = "import './lib/part.mjs'; require('./pack'); other(); console.log('word');";
         let mut files = Files::default();
         let endings = ["js", "mjs", "json"].map(str::to_owned);
         files.give_mentioned(&folder.path().join("main.js"), text, &endings).unwrap();

@@ -5,6 +5,7 @@ pub mod exit;
 mod files;
 mod image;
 mod install;
+mod mentions;
 mod prepare;
 mod program;
 mod run;

@@ -5,12 +5,13 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use ampoule::{ImageSpec, InputFile, Installer, Recipe};
+use ampoule::{ImageSpec, InputFile, Installer, Limits, Recipe};
 use anyhow::{Context, ensure};
 use clap::Args;
 
-use super::files::{Files, mentions};
+use super::files::Files;
 use super::install::ensure as ensure_installed;
+use super::mentions::mentions;
 use super::program;
 
 /// Which script, and what runs it.
@@ -110,7 +111,8 @@ impl Script {
                 ensure!(!path.is_dir(), "the script `{shown}` is a directory");
                 let mut file = fs::File::open(&path).with_context(|| format!("the script `{shown}`"))?;
                 let source = text(&format!("`{shown}`"), &mut file)?;
-                if !self.isolated {
+                // A text beyond the limit is refused anyhow, and is not searched first.
+                if !self.isolated && source.len() <= Limits::default().source_bytes {
                     let manifest = &recipe.manifest;
                     let endings = [manifest.extensions.as_slice(), &manifest.companions].concat();
                     files.give_mentioned(&path, &source, &endings)?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use bashkit::{DirEntry, FileSystem, FileSystemExt, FileType, Metadata, Result, async_trait, normalize_path};
 
 use crate::devices::{self, Device};
+use crate::fifos::Fifos;
 use crate::links;
 use crate::modes::Modes;
 
@@ -21,6 +22,7 @@ const ABOVE: [(&str, &[&str]); 3] =
 #[derive(Default)]
 pub struct Files {
     modes: Modes,
+    fifos: Fifos,
 }
 
 /// An error as a shell reports it: a path outside of what the host gave is one that does not exist.
@@ -58,7 +60,7 @@ impl Files {
             (FileType::Directory, 0o755)
         } else if kind.is_symlink() {
             (FileType::Symlink, 0o777)
-        } else if kind.is_file() {
+        } else if kind.is_file() && !self.fifos.has(path) {
             (FileType::File, 0o644)
         } else {
             (FileType::Fifo, 0o666)
@@ -88,6 +90,7 @@ impl Files {
         if Device::at(&path).is_some() {
             return Ok(());
         }
+        let append = append || self.fifos.has(&path);
         let mut options = fs::OpenOptions::new();
         options.create(true).append(append).write(true).truncate(!append);
         match options.open(&path).and_then(|mut file| file.write_all(content)) {
@@ -112,7 +115,15 @@ fn list(path: &Path) -> io::Result<Vec<(String, fs::Metadata)>> {
 }
 
 #[async_trait]
-impl FileSystemExt for Files {}
+impl FileSystemExt for Files {
+    async fn mkfifo(&self, path: &Path, mode: u32) -> Result<()> {
+        let path = normalize_path(path);
+        fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(plain)?;
+        self.modes.set(&path, mode & 0o777 & !0o022);
+        self.fifos.add(&path);
+        Ok(())
+    }
+}
 
 #[async_trait]
 impl FileSystem for Files {
@@ -120,6 +131,9 @@ impl FileSystem for Files {
         let path = normalize_path(path);
         if let Some(device) = Device::at(&path) {
             return Ok(device.read());
+        }
+        if self.fifos.has(&path) {
+            return self.fifos.take(&path).await.map_err(plain);
         }
         match fs::read(&path) {
             Ok(bytes) => Ok(bytes),
@@ -162,6 +176,7 @@ impl FileSystem for Files {
         };
         removed.map_err(plain)?;
         self.modes.removed(&path);
+        self.fifos.removed(&path);
         Ok(())
     }
 

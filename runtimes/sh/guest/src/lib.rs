@@ -9,6 +9,7 @@ mod commands;
 mod devices;
 mod directory;
 mod failure;
+mod fifos;
 mod files;
 mod input;
 mod limits;

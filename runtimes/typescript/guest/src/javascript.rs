@@ -19,7 +19,8 @@ pub fn of(path: &str, text: &str) -> Result<String, String> {
     let kind = SourceType::ts().with_unambiguous(true);
     let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
     let mut parsed = Parser::new(&allocator, text, kind).with_options(options).parse();
-    mistake::first_of(path, text, &parsed.diagnostics)?;
+    mistake::first_of(path, text, &parsed.diagnostics)
+        .map_err(|mistake| if is_jsx(text) { mistake + NO_JSX } else { mistake })?;
     let analysed = SemanticBuilder::new().with_check_syntax_error(true).build(&parsed.program);
     mistake::first_of(path, text, &analysed.diagnostics)?;
     let scoping = analysed.semantic.into_scoping();
@@ -40,4 +41,14 @@ pub fn of(path: &str, text: &str) -> Result<String, String> {
         let _ = write!(code, "\n//# sourceMappingURL={}\n", map.to_data_url());
     }
     Ok(code)
+}
+
+/// What a text is told that would be right as JSX.
+const NO_JSX: &str = "JSX is not taken: write the calls that its elements stand for.\n";
+
+fn is_jsx(text: &str) -> bool {
+    let allocator = Allocator::default();
+    let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
+    let kind = SourceType::tsx().with_unambiguous(true);
+    Parser::new(&allocator, text, kind).with_options(options).parse().diagnostics.is_empty()
 }

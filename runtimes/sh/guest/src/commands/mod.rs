@@ -1,9 +1,12 @@
-//! Utilities of ours. Bashkit's hold their whole input, or stop at a number of lines or seconds of their own; these
-//! pass on what comes as it comes, and leave stopping to the host.
+//! Utilities of ours. Bashkit's hold their whole input, stop at a number of lines or seconds of their own, or know few
+//! of their options; these pass on what comes as it comes, and leave stopping to the host.
 
+mod bre;
 mod cat;
 mod echo;
+mod expr;
 mod head;
+mod ls;
 mod options;
 mod seq;
 mod sleep;
@@ -21,7 +24,9 @@ pub fn add_to(builder: BashBuilder) -> BashBuilder {
     builder
         .builtin("echo", Box::new(echo::Echo))
         .command("cat", cat::Cat)
+        .command("expr", expr::Expr)
         .command("head", head::Head)
+        .command("ls", ls::Ls)
         .command("seq", seq::Seq)
         .command("sleep", sleep::Sleep)
         .command("tee", tee::Tee)

@@ -14,12 +14,26 @@ struct Style<'a> {
     separator: &'a str,
     /// The same number of digits for all.
     padded: bool,
+    /// As `printf` would write them.
+    format: Option<Format<'a>>,
+}
+
+/// A format with one conversion: `%03g` between two texts.
+#[derive(Clone, Copy)]
+struct Format<'a> {
+    before: &'a str,
+    flags: &'a str,
+    width: usize,
+    precision: Option<usize>,
+    /// No digits behind the point that are not needed.
+    short: bool,
+    after: &'a str,
 }
 
 #[async_trait]
 impl Command for Seq {
     async fn execute(&self, ctx: CommandContext<'_>) -> Result<CommandStatus> {
-        let mut style = Style { separator: "\n", padded: false };
+        let mut style = Style { separator: "\n", padded: false, format: None };
         let mut numbers = Vec::new();
         let mut args = ctx.args.iter().map(String::as_str);
         while let Some(arg) = args.next() {
@@ -28,6 +42,13 @@ impl Command for Seq {
                 "-s" | "--separator" => match args.next() {
                     Some(separator) => style.separator = separator,
                     None => return complain(&ctx, "option requires an argument -- 's'").await,
+                },
+                "-f" | "--format" => match args.next().map(|text| (text, Format::parse(text))) {
+                    Some((_, Some(format))) => style.format = Some(format),
+                    Some((text, None)) => {
+                        return complain(&ctx, &format!("format '{text}' is not one of a number")).await;
+                    }
+                    None => return complain(&ctx, "option requires an argument -- 'f'").await,
                 },
                 "--" => {}
                 _ if arg.starts_with("-s") => style.separator = &arg[2..],
@@ -83,9 +104,9 @@ async fn write(
         }
         any = true;
         let plain = text(number);
-        match plain.strip_prefix('-') {
-            Some(rest) if plain.len() < width => piece.push_str(&format!("-{rest:0>0$}", width - 1)),
-            _ => piece.push_str(&format!("{plain:0>width$}")),
+        match style.format {
+            Some(format) => piece.push_str(&format.write(number as f64 / 10_f64.powi(scale as i32))),
+            None => pad(&mut piece, &plain, width),
         }
         if piece.len() >= PIECE_BYTES {
             ctx.stdout.write_all(piece.as_bytes()).await?;
@@ -98,6 +119,55 @@ async fn write(
     }
     ctx.stdout.write_all(piece.as_bytes()).await?;
     Ok(CommandStatus::success())
+}
+
+/// Zeros between the sign and the digits, up to a width.
+fn pad(piece: &mut String, plain: &str, width: usize) {
+    match plain.strip_prefix('-') {
+        Some(rest) if plain.len() < width => piece.push_str(&format!("-{rest:0>0$}", width - 1)),
+        _ => piece.push_str(&format!("{plain:0>width$}")),
+    }
+}
+
+impl<'a> Format<'a> {
+    fn parse(text: &'a str) -> Option<Format<'a>> {
+        let (before, rest) = text.split_once('%')?;
+        let end = rest.find(['f', 'g', 'e'])?;
+        let (spec, after) = (&rest[..end], &rest[end + 1..]);
+        let digits = spec.find(|c| !"-+ 0".contains(c)).unwrap_or(spec.len());
+        let (flags, size) = spec.split_at(digits);
+        let (width, precision) = match size.split_once('.') {
+            Some((width, precision)) => (width, Some(if precision.is_empty() { 0 } else { precision.parse().ok()? })),
+            None => (size, None),
+        };
+        let width = if width.is_empty() { 0 } else { width.parse().ok()? };
+        if rest[end..].starts_with('e') || after.contains('%') || width > 4096 || precision.is_some_and(|n| n > 64) {
+            return None;
+        }
+        Some(Format { before, flags, width, precision, short: rest[end..].starts_with('g'), after })
+    }
+
+    fn write(&self, number: f64) -> String {
+        let mut digits = match (self.short, self.precision) {
+            (true, _) => format!("{}", number.abs()),
+            (false, precision) => format!("{:.*}", precision.unwrap_or(6), number.abs()),
+        };
+        let sign = match number < 0.0 {
+            true => "-",
+            false if self.flags.contains('+') => "+",
+            false if self.flags.contains(' ') => " ",
+            false => "",
+        };
+        let missing = self.width.saturating_sub(sign.len() + digits.len());
+        if self.flags.contains('-') {
+            digits.push_str(&" ".repeat(missing));
+        } else if self.flags.contains('0') {
+            digits.insert_str(0, &"0".repeat(missing));
+        } else {
+            return format!("{}{}{sign}{digits}{}", self.before, " ".repeat(missing), self.after);
+        }
+        format!("{}{sign}{digits}{}", self.before, self.after)
+    }
 }
 
 /// A number with a few digits after the point, exactly.

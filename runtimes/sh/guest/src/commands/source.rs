@@ -34,8 +34,9 @@ impl Source {
             return Err(reason(&std::io::Error::from(std::io::ErrorKind::NotFound).into()));
         }
         // The interpreter's own files, such as those of `<(...)`, are no files of the host.
+        let is_pipe = ctx.fs.stat(&path).await.is_ok_and(|found| found.file_type.is_fifo());
         match File::open(&path) {
-            Ok(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => Ok(Source::File(file)),
+            Ok(file) if !is_pipe && file.metadata().is_ok_and(|metadata| metadata.is_file()) => Ok(Source::File(file)),
             _ => match ctx.fs.read_file(&path).await {
                 Ok(text) => Ok(Source::Text(Some(text))),
                 Err(error) => Err(reason(&error)),
