@@ -102,13 +102,13 @@ pub enum HostError {
     },
     /// The audit entry could not be written. Nothing ran.
     #[error("the call was not made, since its audit entry cannot be written: {0}")]
-    Unaudited(#[source] AuditError),
+    Unaudited(AuditError),
     /// The caller cancelled the call, or went away.
     #[error("the call was cancelled")]
     Cancelled,
     /// The executor failed.
     #[error("the executor failed: {0}")]
-    Execute(#[source] ExecuteError),
+    Execute(ExecuteError),
     /// A fault of the host itself.
     #[error("a fault of the host itself: {0}")]
     Fault(String),

@@ -19,6 +19,18 @@ pub(super) struct Watched {
 /// A spawned call, which is ended when nobody waits for it any more.
 struct Spawned(JoinHandle<Result<Outcome, ExecuteError>>);
 
+/// Dropping a future takes no longer, unless it blocks its thread.
+const DROPPED_WITHIN: Duration = Duration::from_millis(100);
+
+impl Spawned {
+    /// Has the executor's future dropped, so that what it holds is free before its slot is. One that blocks its thread
+    /// is not waited for.
+    async fn end(&mut self) {
+        self.0.abort();
+        let _ = tokio::time::timeout(DROPPED_WITHIN, &mut self.0).await;
+    }
+}
+
 impl Drop for Spawned {
     fn drop(&mut self) {
         self.0.abort();
@@ -47,11 +59,15 @@ pub(super) async fn watch(
         done = &mut spawned.0 => Watched { result: ended(done), given_up: false },
         () = tokio::time::sleep(longest) => {
             stop.cancel();
+            spawned.end().await;
             Watched { result: Ok(Outcome::new(Status::TimedOut, "", "")), given_up: true }
         }
         () = cancel.cancelled() => match tokio::time::timeout(grace, &mut spawned.0).await {
             Ok(done) => Watched { result: ended(done), given_up: false },
-            Err(_) => Watched { result: Err(ExecuteError::Cancelled), given_up: true },
+            Err(_) => {
+                spawned.end().await;
+                Watched { result: Err(ExecuteError::Cancelled), given_up: true }
+            }
         },
     }
 }

@@ -97,7 +97,6 @@ pub enum TaskError {
         /// The task.
         task: String,
         /// Why.
-        #[source]
         error: HostError,
     },
 }

@@ -10,6 +10,7 @@ use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{TaskError, TaskResult, TaskStatus};
+use crate::host::HostError;
 
 /// Which of the two output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,7 @@ pub enum TaskEvent {
 /// cancels the task.
 #[derive(Debug)]
 pub struct TaskRun {
+    pub(super) task: String,
     pub(super) events: mpsc::Receiver<TaskEvent>,
     pub(super) status: watch::Receiver<TaskStatus>,
     pub(super) end: JoinHandle<Result<TaskResult, TaskError>>,
@@ -73,7 +75,7 @@ impl TaskRun {
         self.dropped.disarm();
         match result {
             Ok(result) => result,
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+            Err(error) => Err(TaskError::Host { task: self.task, error: HostError::Fault(error.to_string()) }),
         }
     }
 }

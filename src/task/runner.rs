@@ -114,7 +114,14 @@ impl TaskRunner {
             status.send_replace(result.as_ref().map_or(TaskStatus::Failed, |result| result.status));
             result
         });
-        Ok(TaskRun { events: received, status: seen, end, dropped: cancel.clone().drop_guard(), cancel })
+        Ok(TaskRun {
+            task: id.to_owned(),
+            events: received,
+            status: seen,
+            end,
+            dropped: cancel.clone().drop_guard(),
+            cancel,
+        })
     }
 
     /// Runs a task to its end.

@@ -63,11 +63,12 @@ async fn gate_3_arguments_that_the_script_does_not_take_are_denied_without_being
 async fn gate_4_without_a_grant_or_after_its_end_nothing_runs() {
     let mut world = World::with(TEXT);
     let granted = world.grants.clone();
+    let pin = ContentPin::of_script(SKILL, NAME, TEXT);
     for others in [
         Vec::new(),
-        vec![Grant { tenant: "other".into(), ..granted[0].clone() }],
-        vec![Grant { skill: "other".into(), ..granted[0].clone() }],
-        vec![Grant { script: Some("other.py".into()), ..granted[0].clone() }],
+        vec![Grant::script("other", SKILL, NAME).pinned(pin.clone())],
+        vec![Grant::script(TENANT, "other", NAME).pinned(pin.clone())],
+        vec![Grant::script(TENANT, SKILL, "other.py").pinned(pin)],
     ] {
         world.grants = others;
         let (gate, denial) = world.denied(call()).await;
