@@ -58,7 +58,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         }
         if let Some(TaskError::Host { error, .. }) = cause.downcast_ref() {
             let denied = matches!(
-                error,
+                **error,
                 HostError::Denied { .. }
                     | HostError::Execute(ExecuteError::Refused(_) | ExecuteError::NotAllowed { .. })
             );

@@ -98,7 +98,7 @@ pub enum HostError {
         /// The gate.
         gate: &'static str,
         /// Why.
-        denial: Denial,
+        denial: Box<Denial>,
     },
     /// The audit entry could not be written. Nothing ran.
     #[error("the call was not made, since its audit entry cannot be written: {0}")]

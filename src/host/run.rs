@@ -136,7 +136,7 @@ impl Inner {
             // It is denied all the same.
             tracing::error!(%error, "a denial is missing in the audit");
         }
-        HostError::Denied { call, gate, denial }
+        HostError::Denied { call, gate, denial: Box::new(denial) }
     }
 
     /// Writes down how a call ended; whether that could be done.

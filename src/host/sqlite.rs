@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 /// Why an SQLite file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,28 @@ pub(super) fn open(path: &Path, application: i64, tables: &str) -> Result<Connec
     let failed = |error| failed(path, "opened", error);
     create_private(path).map_err(|error| failed(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
     let connection = Connection::open(path).map_err(failed)?;
+    check(path, application, &connection)?;
+    // With FULL, what was committed is on the disk.
+    connection
+        .execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; \
+             BEGIN IMMEDIATE; PRAGMA application_id = {application}; {tables} COMMIT;"
+        ))
+        .map_err(failed)?;
+    Ok(connection)
+}
+
+/// Opens a file that is there, to look at it and change nothing.
+pub(super) fn look(path: &Path, application: i64) -> Result<Connection, SqliteError> {
+    let failed = |error| failed(path, "opened", error);
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
+    check(path, application, &connection)?;
+    Ok(connection)
+}
+
+/// Whether a file is sound, and this application's or new.
+fn check(path: &Path, application: i64, connection: &Connection) -> Result<(), SqliteError> {
+    let failed = |error| failed(path, "read", error);
     connection.busy_timeout(BUSY).map_err(failed)?;
     let found: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
     let entries: i64 =
@@ -56,14 +78,7 @@ pub(super) fn open(path: &Path, application: i64, tables: &str) -> Result<Connec
     if sound != "ok" {
         return Err(SqliteError::Damaged { path: path.to_owned(), problem: sound });
     }
-    // With FULL, what was committed is on the disk.
-    connection
-        .execute_batch(&format!(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; \
-             BEGIN IMMEDIATE; PRAGMA application_id = {application}; {tables} COMMIT;"
-        ))
-        .map_err(failed)?;
-    Ok(connection)
+    Ok(())
 }
 
 /// What SQLite said, as ours.

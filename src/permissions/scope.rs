@@ -6,20 +6,15 @@ use std::path::PathBuf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How far one permission goes. In TOML and JSON: `false`, `true`, or a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Scope<T: Ord> {
     /// Not at all: the default.
+    #[default]
     Nothing,
     /// As far as the host's ceiling goes.
     All,
     /// These and no others.
     Only(BTreeSet<T>),
-}
-
-impl<T: Ord> Default for Scope<T> {
-    fn default() -> Self {
-        Scope::Nothing
-    }
 }
 
 impl<T: Ord> Scope<T> {

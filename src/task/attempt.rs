@@ -72,10 +72,10 @@ impl Attempt<'_> {
                     ExecuteError::Refused(_) | ExecuteError::NotAllowed { .. } | ExecuteError::Unsupported,
                 ),
             ) => {
-                return Err(TaskError::Host { task: task.id.clone(), error });
+                return Err(TaskError::Host { task: task.id.clone(), error: Box::new(error) });
             }
             Err(HostError::Execute(error)) => result.error = Some(format!("the sandbox failed: {error}")),
-            Err(error) => return Err(TaskError::Host { task: task.id.clone(), error }),
+            Err(error) => return Err(TaskError::Host { task: task.id.clone(), error: Box::new(error) }),
         }
         Ok(result)
     }

@@ -89,7 +89,7 @@ pub enum TaskError {
         /// The task.
         task: String,
         /// Why.
-        error: InstallError,
+        error: Box<InstallError>,
     },
     /// The host denied it, or could not write it down.
     #[error("the task `{task}` was not run: {error}")]
@@ -97,6 +97,6 @@ pub enum TaskError {
         /// The task.
         task: String,
         /// Why.
-        error: HostError,
+        error: Box<HostError>,
     },
 }

@@ -35,7 +35,7 @@ impl TaskSet {
             .map_err(|error| TaskError::Text { task: task.id.clone(), problem: error.to_string() })?;
         let image = installer
             .program(&module, compiler, progress)
-            .map_err(|error| TaskError::Program { task: task.id.clone(), error })?;
+            .map_err(|error| TaskError::Program { task: task.id.clone(), error: Box::new(error) })?;
         let interpreter = format!("program/{}", task.id);
         Ok(Some(TaskProgram { task: task.id.clone(), interpreter, image, sha256: digest(&file) }))
     }

@@ -75,7 +75,9 @@ impl TaskRun {
         self.dropped.disarm();
         match result {
             Ok(result) => result,
-            Err(error) => Err(TaskError::Host { task: self.task, error: HostError::Fault(error.to_string()) }),
+            Err(error) => {
+                Err(TaskError::Host { task: self.task, error: Box::new(HostError::Fault(error.to_string())) })
+            }
         }
     }
 }

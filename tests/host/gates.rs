@@ -296,7 +296,8 @@ async fn a_store_that_does_not_answer_denies() {
         .build()
         .unwrap();
     let error = host.run(call(), &ampoule::CancellationToken::new()).await.unwrap_err();
-    assert!(matches!(&error, HostError::Denied { gate: "grant", denial: Denial::Unchecked { .. }, .. }), "{error}");
+    let HostError::Denied { gate: "grant", denial, .. } = &error else { panic!("{error}") };
+    assert!(matches!(**denial, Denial::Unchecked { .. }), "{error}");
     assert!(error.to_string().contains("the disk is gone"));
     assert_eq!(world.executor.calls(), 0);
 }

@@ -120,20 +120,17 @@ impl World {
     }
 
     /// Runs a call that must be denied: its denial, after checking that it was written down and reached nothing.
-    #[track_caller]
-    pub fn denied(&self, call: ScriptCall) -> impl Future<Output = (&'static str, Denial)> {
-        async move {
-            let before = self.executor.calls();
-            let error = self.run(call).await.expect_err("the call ran");
-            let HostError::Denied { call, gate, denial } = error else { panic!("not denied: {error}") };
-            assert_eq!(self.executor.calls(), before, "a closed gate reached the executor");
-            let entries = self.audit.take();
-            let entry = entries.last().expect("the denial is not in the audit");
-            let because = entry.denied.as_ref().expect("the entry says nothing of a denial");
-            assert_eq!((entries.len(), &entry.call, because.gate.as_str()), (1, &call, gate));
-            assert_eq!(because.reason, denial.to_string());
-            (gate, denial)
-        }
+    pub async fn denied(&self, call: ScriptCall) -> (&'static str, Denial) {
+        let before = self.executor.calls();
+        let error = self.run(call).await.expect_err("the call ran");
+        let HostError::Denied { call, gate, denial } = error else { panic!("not denied: {error}") };
+        assert_eq!(self.executor.calls(), before, "a closed gate reached the executor");
+        let entries = self.audit.take();
+        let entry = entries.last().expect("the denial is not in the audit");
+        let because = entry.denied.as_ref().expect("the entry says nothing of a denial");
+        assert_eq!((entries.len(), &entry.call, because.gate.as_str()), (1, &call, gate));
+        assert_eq!(because.reason, denial.to_string());
+        (gate, *denial)
     }
 }
 

@@ -92,7 +92,7 @@ impl SqliteAudit {
 fn existing(path: &Path) -> Result<Connection, AuditError> {
     let there = std::fs::metadata(path);
     there.map_err(|error| AuditError::Io { path: path.to_owned(), doing: "opened", error })?;
-    Ok(sqlite::open(path, APPLICATION, TABLES)?)
+    Ok(sqlite::look(path, APPLICATION)?)
 }
 
 /// The end of the chain.
