@@ -41,7 +41,7 @@ fn a_task_that_cannot_be_meant_is_refused_by_task_field_and_value() {
 async fn an_entrypoint_that_is_missing_or_leads_out_is_refused_and_nothing_runs() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("t.sh"), "echo secret").unwrap();
-    let mut cases = vec!["gone.sh", "folder.sh", "binary.sh"];
+    let links = if cfg!(unix) { &["link.sh", "folder_link/t.sh"][..] } else { &[] };
     let world = World::of("shell", "t.sh", "", "");
     std::fs::create_dir(world.path("folder.sh")).unwrap();
     std::fs::write(world.path("binary.sh"), b"echo \xff").unwrap();
@@ -49,9 +49,8 @@ async fn an_entrypoint_that_is_missing_or_leads_out_is_refused_and_nothing_runs(
     {
         std::os::unix::fs::symlink(outside.path().join("t.sh"), world.path("link.sh")).unwrap();
         std::os::unix::fs::symlink(outside.path(), world.path("folder_link")).unwrap();
-        cases.extend(["link.sh", "folder_link/t.sh"]);
     }
-    for entrypoint in cases {
+    for entrypoint in ["gone.sh", "folder.sh", "binary.sh"].iter().chain(links) {
         world.write("tasks.toml", &format!("[tasks.t]\nruntime = 'shell'\nentrypoint = '{entrypoint}'"));
         let error = world.try_run(TaskCall::new()).await.unwrap_err();
         assert!(matches!(&error, TaskError::File { .. }), "{entrypoint}: {error}");
