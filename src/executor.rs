@@ -1,5 +1,7 @@
 //! The executor: what a host calls.
 
+mod extras;
+
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use crate::runtime::record::DriverRecord;
 use crate::runtime::{Home, LoadError, Loading, Program};
 use crate::sandbox::{Call, CallError, Filter, RunError, Sandbox, ScratchRoot, Stdin, Ticker};
 use crate::script::{Origin, Outcome, ScriptRequest, content_sha256};
+pub use extras::Extras;
 
 /// Something that runs scripts: ours, or anybody's.
 ///
@@ -24,6 +27,19 @@ pub trait ScriptExecutor: Send + Sync {
     /// A script that fails, times out or crashes is an [`Outcome`]. A cancelled call returns
     /// [`ExecuteError::Cancelled`] at once and leaves nothing running.
     async fn execute(&self, request: ScriptRequest, cancel: CancellationToken) -> Result<Outcome, ExecuteError>;
+
+    /// Runs one script with arguments, variables, folders or streams of its own, which tasks have.
+    ///
+    /// An executor that does not know them refuses them, as this does ([`ExecuteError::Unsupported`]): to leave one out
+    /// would be to run another call than was asked for.
+    async fn execute_with(
+        &self,
+        request: ScriptRequest,
+        extras: Extras,
+        cancel: CancellationToken,
+    ) -> Result<Outcome, ExecuteError> {
+        if extras.is_empty() { self.execute(request, cancel).await } else { Err(ExecuteError::Unsupported) }
+    }
 }
 
 /// Why a script did not run, or its outcome is unknown. Never the script's own fault.
@@ -47,6 +63,12 @@ pub enum ExecuteError {
     /// The executor does not run scripts of this origin.
     #[error("scripts of origin {0:?} are not run here")]
     UnsupportedOrigin(Origin),
+    /// The executor runs the contract's requests alone.
+    #[error(
+        "the executor takes no arguments, variables, files, folders or streams beside the request: use one that does, \
+         such as `WasmExecutor`"
+    )]
+    Unsupported,
     /// The text is not the one whose digest was given.
     #[error("the script's SHA-256 is {found}, but the request says {expected}")]
     ContentMismatch {
@@ -187,6 +209,15 @@ impl WasmExecutor {
 #[async_trait::async_trait]
 impl ScriptExecutor for WasmExecutor {
     async fn execute(&self, request: ScriptRequest, cancel: CancellationToken) -> Result<Outcome, ExecuteError> {
+        self.execute_with(request, Extras::default(), cancel).await
+    }
+
+    async fn execute_with(
+        &self,
+        request: ScriptRequest,
+        extras: Extras,
+        cancel: CancellationToken,
+    ) -> Result<Outcome, ExecuteError> {
         let found = content_sha256(&request.content);
         if found != request.content_sha256 {
             return Err(ExecuteError::ContentMismatch { found, expected: request.content_sha256 });
@@ -197,6 +228,12 @@ impl ScriptExecutor for WasmExecutor {
         limits.stderr_bytes = limits.stderr_bytes.min(request.max_output_bytes);
         let mut call = Call::new(request.content).name(request.script_name).limits(limits);
         call.skill = Some(request.skill_name);
+        call.arguments = extras.arguments;
+        call.environment = extras.environment;
+        call.files = extras.files;
+        call.folders = extras.folders;
+        call.stdout = extras.stdout;
+        call.stderr = extras.stderr;
         if let Some(arguments) = request.arguments_json {
             call.stdin = Stdin::Bytes(arguments.into());
         }

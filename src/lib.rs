@@ -26,16 +26,22 @@
 #[cfg(feature = "contract")]
 pub mod contract;
 mod executor;
+#[cfg(feature = "host")]
+pub mod host;
 mod install;
 mod limits;
 mod memory;
+#[cfg(feature = "host")]
+pub mod permissions;
 mod runtime;
 mod sandbox;
 mod script;
+#[cfg(feature = "task")]
+pub mod task;
 
 /// What an implementation of [`ScriptExecutor`] is marked with; of the crate `async-trait`.
 pub use async_trait::async_trait;
-pub use executor::{BuildError, ExecuteError, ScriptExecutor, WasmExecutor, WasmExecutorBuilder};
+pub use executor::{BuildError, ExecuteError, Extras, ScriptExecutor, WasmExecutor, WasmExecutorBuilder};
 pub use install::{
     ArchiveError, CompileError, Compiler, CompilerProcess, FetchError, From as InstallFrom, InstallError, Installer,
     Other, OwnImage, PROGRAM_BYTES, ProgramError, State, Step,

@@ -357,11 +357,12 @@ async fn a_folder_of_the_host_is_seen_read_only_unless_it_may_be_written() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_there_or_for_a_script_is_refused() {
+async fn a_folder_that_is_not_there_or_has_an_absolute_name_for_a_script_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let missing = Call::new("").folder(folder.path().join("missing"), "/data", Access::ReadOnly);
     let error = opener(0, RIGHT_READ).try_run(missing).await.unwrap_err();
     assert!(matches!(&error, ExecuteError::Refused(CallError::Folder { .. })), "{error}");
+    // Under a relative name it would be given: see `tests/task/folders.rs`.
     let script = Call::new("").folder(folder.path(), "/data", Access::ReadOnly);
     let error = support::python().try_run(script).await.unwrap_err();
     assert!(matches!(&error, ExecuteError::Refused(CallError::FolderForScript { .. })), "{error}");

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use ampoule::host::HostError;
+use ampoule::task::TaskError;
 use ampoule::{CallError, CatalogError, ExecuteError, InstallError, LimitsError};
 
 /// The command did what it was asked to.
@@ -27,7 +29,7 @@ pub const HELP: &str = "\
 Exit codes of `run`: the script's own, or
   124  the script was stopped at its timeout or ran out of fuel
   125  the script was not run, or the sandbox failed
-  126  the call is not allowed (beyond a limit)
+  126  the call is not allowed (beyond a limit, or denied by the host)
   127  there is no such runtime, or it is not installed
   130  interrupted
   134  the script crashed inside the sandbox (a trap)
@@ -53,6 +55,14 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
                 ExecuteError::Cancelled => INTERRUPTED,
                 _ => FAILED,
             };
+        }
+        if let Some(TaskError::Host { error, .. }) = cause.downcast_ref() {
+            let denied = matches!(
+                **error,
+                HostError::Denied { .. }
+                    | HostError::Execute(ExecuteError::Refused(_) | ExecuteError::NotAllowed { .. })
+            );
+            return if denied { NOT_ALLOWED } else { FAILED };
         }
         // An error that is shown as another one stands in the chain in its place.
         let catalog = match cause.downcast_ref() {

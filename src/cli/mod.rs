@@ -1,8 +1,11 @@
 //! The command line: one file per subcommand.
 
+mod audit;
 mod bench;
+mod control;
 pub mod exit;
 mod files;
+mod grant;
 mod image;
 mod install;
 mod mentions;
@@ -10,6 +13,7 @@ mod prepare;
 mod program;
 mod run;
 mod runtime;
+mod task;
 mod units;
 
 use std::fmt::Display;
@@ -48,6 +52,15 @@ enum Command {
     /// Make and keep images of your own: a runtime with your imports and data already there
     #[command(subcommand)]
     Image(image::Image),
+    /// Run tasks in several languages, each with the permissions that it names
+    #[command(subcommand)]
+    Task(task::Task),
+    /// Say who may run which script
+    #[command(subcommand)]
+    Grant(grant::Grants),
+    /// Look at what was allowed and denied, and whether the record is whole
+    #[command(subcommand)]
+    Audit(audit::Audit),
 }
 
 /// Makes a file that would be larger than the system lets this process make (`ulimit -f`) an error of the write's, which
@@ -88,6 +101,9 @@ impl Cli {
             Command::CompileModule => Ok(CompilerProcess::serve().map(|()| exit::OK)?),
             Command::Runtime(runtime) => runtime.run(&mut installer),
             Command::Image(image) => image.run(&mut installer),
+            Command::Task(task) => task.run(&installer),
+            Command::Grant(grants) => grants.run(installer.home()),
+            Command::Audit(audit) => audit.run(installer.home()),
         });
         result.unwrap_or_else(|error| {
             let code = exit::code_of(&error);

@@ -202,7 +202,7 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
 
 /// Waits until the system asks the process to end.
 #[cfg(unix)]
-async fn terminated() {
+pub(super) async fn terminated() {
     match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
         Ok(mut signal) => {
             signal.recv().await;
@@ -214,7 +214,7 @@ async fn terminated() {
 
 /// This system ends a process without asking.
 #[cfg(not(unix))]
-async fn terminated() {
+pub(super) async fn terminated() {
     std::future::pending().await
 }
 

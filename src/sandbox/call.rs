@@ -27,7 +27,7 @@ pub struct Call {
     pub stdin: Stdin,
     /// Files in the working directory before the script starts. They count against the directory's limits.
     pub files: Vec<InputFile>,
-    /// Host folders that a WASI program sees besides. A script's runtime has none: its directories are part of its image.
+    /// Host folders that the script sees besides. Default: none.
     pub folders: Vec<Folder>,
     /// What the call may use. Default: [`Limits::default`], whatever the executor was built with.
     pub limits: Limits,
@@ -45,13 +45,16 @@ pub struct Call {
     pub keep: Option<PathBuf>,
 }
 
-/// A host folder that a WASI program sees. The program cannot leave it, by links neither; whether it may change what is
-/// there is said here. What it writes there counts against the call's limits on disk, and stays.
+/// A host folder that a script or program sees. It cannot leave it, by links neither; whether it may change what is there
+/// is said here. What it writes there counts against the call's limits on disk, and stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     /// The folder on the host.
     pub host: PathBuf,
-    /// The name under which the program finds it: an absolute path, or a relative one, which is then looked for first.
+    /// The name under which it is found. A relative path, with no `.` or `..`, is one in the working directory: `data` is
+    /// also `/tmp/data` and `$HOME/data`, and listed there. It can be neither moved nor removed, a file is moved into it
+    /// by copying, and links in the working directory do not lead into it. An absolute path is for WASI programs alone:
+    /// a script's runtime has learnt its directories before.
     pub guest: String,
     /// What the program may do there.
     pub access: Access,
@@ -124,7 +127,7 @@ impl Call {
         self
     }
 
-    /// Lets a WASI program see the host's folder `host` under the name `guest`.
+    /// Lets the script see the host's folder `host` under the name `guest`: see [`Folder::guest`].
     pub fn folder(mut self, host: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Call {
         self.folders.push(Folder { host: host.into(), guest: guest.into(), access });
         self
@@ -178,13 +181,27 @@ pub enum CallError {
     /// A file's path could leave the working directory, or cannot be written down.
     #[error("the file path `{0}` is not a relative path without `.` and `..`")]
     FilePath(String),
-    /// A host folder for a script, whose runtime's directories are part of its image.
-    #[error("the image `{image}` runs scripts, which see no folder of the host but copies of its files; `{}` can be given to a WASI program alone", host.display())]
+    /// A host folder under an absolute name for a script, whose runtime's directories are part of its image.
+    #[error(
+        "the folder `{}` cannot be given as `{guest}`: the image `{image}` runs scripts, which see folders in their \
+         working directory alone; give it a relative name, such as `data`",
+        host.display()
+    )]
     FolderForScript {
         /// Which image.
         image: String,
         /// The folder.
         host: PathBuf,
+        /// The name it was to have.
+        guest: String,
+    },
+    /// A host folder under a name that cannot be.
+    #[error("the folder name `{guest}` cannot be: {problem}")]
+    FolderName {
+        /// The name it was to have.
+        guest: String,
+        /// What is wrong with it.
+        problem: String,
     },
     /// A host folder that cannot be opened.
     #[error("the folder `{}` cannot be given to the program: {problem}", host.display())]
@@ -248,6 +265,7 @@ impl Call {
             let guest = &folder.guest;
             refuse("folder", guest, guest.is_empty() || guest.contains('\0'), "it is empty or holds a NUL byte")?;
         }
+        self.check_folder_names()?;
         for file in &self.files {
             if !crate::runtime::is_inside(&file.path) {
                 return Err(CallError::FilePath(file.path.clone()));
@@ -255,6 +273,54 @@ impl Call {
         }
         Ok(())
     }
+}
+
+impl Folder {
+    /// Whether it shows in the call's directory.
+    pub(super) fn is_inside(&self) -> bool {
+        !self.guest.starts_with('/')
+    }
+}
+
+impl Call {
+    /// A folder in the call's directory has a place that nothing else has.
+    fn check_folder_names(&self) -> Result<(), CallError> {
+        let refuse = |guest: &String, problem: String| Err(CallError::FolderName { guest: guest.clone(), problem });
+        let inside: Vec<&Folder> = self.folders.iter().filter(|folder| folder.is_inside()).collect();
+        for (at, Folder { guest, .. }) in inside.iter().enumerate() {
+            if !crate::runtime::is_inside(guest) {
+                return refuse(guest, "it is neither absolute nor a relative path without `.` and `..`".into());
+            }
+            let depth = guest.split('/').count() as u64;
+            at_most("folders inside each other", depth, "scratch_depth", self.limits.scratch_depth as u64)?;
+            if let Some(other) = inside[..at].iter().find(|other| overlap(guest, &other.guest)) {
+                return refuse(guest, format!("another folder has the name `{}`", other.guest));
+            }
+            if let Some(file) = self.files.iter().find(|file| overlap(guest, &file.path)) {
+                return refuse(guest, format!("the call brings a file `{}`", file.path));
+            }
+        }
+        let entries = entries(&self.files) + folders_on_the_way(&self.files, &inside).len() as u64;
+        at_most("files and folders", entries, "scratch_entries", self.limits.scratch_entries)
+    }
+}
+
+/// Whether one path is the other or leads into it.
+fn overlap(one: &str, other: &str) -> bool {
+    let leads =
+        |path: &str, into: &str| path.strip_prefix(into).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    leads(one, other) || leads(other, one)
+}
+
+/// The folders that these mounted ones need in the call's directory, themselves included, each after the one that holds
+/// it; without those that the files make.
+pub(super) fn folders_on_the_way(files: &[InputFile], mounted: &[&Folder]) -> BTreeSet<String> {
+    let made = folders(files);
+    let all = mounted.iter().flat_map(|folder| {
+        let guest = folder.guest.as_str();
+        guest.match_indices('/').map(|(end, _)| &guest[..end]).chain([guest])
+    });
+    all.filter(|folder| !made.contains(folder)).map(str::to_owned).collect()
 }
 
 /// Refuses more of something than its limit.

@@ -3,12 +3,12 @@
 use wasmtime::{Linker, ResourceLimiter};
 use wasmtime_wasi::p1::wasi_snapshot_preview1;
 
-use super::wasi::Guarded;
+use super::mounts::Mounted;
 use crate::Limits;
 
 /// The state of one call's store.
 pub(crate) struct Guest {
-    pub(super) wasi: Guarded,
+    pub(super) wasi: Mounted,
     pub(super) limiter: Limiter,
 }
 

@@ -15,7 +15,9 @@ mod guest;
 mod heap;
 mod imports;
 mod listing;
+mod mounts;
 mod quota;
+mod redirect;
 mod scratch;
 mod stdio;
 mod ticker;
@@ -44,6 +46,7 @@ use filter::{Filtering, Spent, Unfiltered};
 pub(crate) use guest::Guest;
 use guest::Limiter;
 pub(crate) use imports::{IMPORTS_LISTED, unknown_imports};
+use mounts::Mounted;
 use quota::Quota;
 use scratch::Id;
 pub(crate) use scratch::{Scratch, ScratchRoot};
@@ -125,7 +128,7 @@ impl Sandbox {
             return Err(RunError::Cancelled);
         }
         let scratch = roots.scratch().map_err(RunError::Scratch)?;
-        self.check_folders(&call.folders)?;
+        self.check_folders(&call)?;
         let Call { source, name, arguments, environment, stdin, mut files, folders, mut limits, .. } = call;
         let Call { stdout, stderr, skill, keep, .. } = call;
         let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
@@ -173,31 +176,49 @@ impl Sandbox {
         for file in &files {
             scratch.place(&file.path, &file.content).map_err(RunError::Scratch)?;
         }
-        quota.placed(call::entries(&files), files.iter().map(|file| file.content.len() as u64).sum());
+        // A relative name is a folder in the call's directory, which leads to the host's.
+        let inside: Vec<&Folder> = folders.iter().filter(|folder| folder.is_inside()).collect();
+        for folder in &inside {
+            scratch.place_folder(&folder.guest).map_err(RunError::Scratch)?;
+        }
+        let named = call::folders_on_the_way(&files, &inside);
+        quota.placed(
+            call::entries(&files) + named.len() as u64,
+            files.iter().map(|file| file.content.len() as u64).sum(),
+        );
+        let mut refused = None;
         let context = self
-            .context(&scratch, stdin, &streams, Ambient::Host, &limits, |builder| match self.entry {
-                Entry::Command { .. } => {
+            .context(&scratch, stdin, &streams, Ambient::Host, &limits, |builder| {
+                if let Entry::Command { .. } = self.entry {
                     builder.args(&arguments).envs(variables.pairs());
-                    for Folder { host, guest, access } in &folders {
-                        let permissions = match access {
-                            Access::ReadOnly => FsPerms::ReadOnly,
-                            Access::ReadWrite => FsPerms::ReadWrite,
-                        };
-                        // It was opened a moment ago: see `check_folders`.
-                        let _ = builder.preopened_dir(host, guest, permissions);
+                }
+                for Folder { host, guest, access } in &folders {
+                    let permissions = match access {
+                        Access::ReadOnly => FsPerms::ReadOnly,
+                        Access::ReadWrite => FsPerms::ReadWrite,
+                    };
+                    if let Err(error) = builder.preopened_dir(host, guest, permissions) {
+                        refused = Some(CallError::Folder { host: host.clone(), problem: error.to_string() });
+                        return;
                     }
                 }
-                Entry::Turn { .. } => {}
             })
             .map_err(RunError::Scratch)?;
-        let mut wasi = Guarded::new(context, quota, &limits);
-        wasi.sees_host_folders = !folders.is_empty();
-        let folders = call::folders(&files);
-        if !folders.is_empty() {
-            let own = FIRST_DIRECTORY + self.program.mounts.len() as u32;
-            let placed = wasi.placed(own, folders.into_iter()).await;
-            placed.map_err(|error| RunError::Scratch(std::io::Error::other(error)))?;
+        if let Some(refused) = refused {
+            return Err(refused.into());
         }
+        let mut guarded = Guarded::new(context, quota, &limits);
+        guarded.sees_host_folders = !folders.is_empty();
+        let mut wasi = Mounted::new(guarded);
+        // A WASI command has its directory a third time: see `context`.
+        let own = FIRST_DIRECTORY + self.program.mounts.len() as u32;
+        let first_folder = own + if let Entry::Command { .. } = self.entry { 3 } else { 2 };
+        let on_the_way = call::folders(&files).into_iter().chain(named.iter().map(String::as_str));
+        let placed = wasi.inner.placed(own, on_the_way).await;
+        placed.map_err(|error| RunError::Scratch(std::io::Error::other(error)))?;
+        let mounted = folders.iter().zip(first_folder..).filter(|(folder, _)| folder.is_inside());
+        let mounted = wasi.mount(own, mounted.map(|(folder, descriptor)| (folder.guest.clone(), descriptor))).await;
+        mounted.map_err(|error| RunError::Scratch(std::io::Error::other(error)))?;
         let guest = Guest { wasi, limiter: Limiter::new(&limits, self.program.image_bytes) };
         let mut store = self.store(guest, &limits).map_err(RunError::Engine)?;
 
@@ -232,7 +253,7 @@ impl Sandbox {
         let wall_time = spent.wall_time + start.elapsed();
 
         let fuel = limits.fuel.unwrap_or(u64::MAX).saturating_sub(store.get_fuel().map_err(RunError::Engine)?);
-        let Guest { wasi: Guarded { quota, tree, used, .. }, limiter } = store.data();
+        let Guest { wasi: Mounted { inner: Guarded { quota, tree, used, .. }, .. }, limiter } = store.data();
         let peak_memory_bytes = limiter.peak_memory_bytes;
         let (entries, touched) = (quota.entries(), quota.touched());
         let (scratch_bytes, scratch_entries, open_files) = quota.peaks();
@@ -270,11 +291,15 @@ impl Sandbox {
         Ok(outcome)
     }
 
-    fn check_folders(&self, folders: &[Folder]) -> Result<(), CallError> {
-        for Folder { host, .. } in folders {
+    fn check_folders(&self, call: &Call) -> Result<(), CallError> {
+        for Folder { host, guest, .. } in &call.folders {
             let host = host.clone();
-            if let Entry::Turn { .. } = self.entry {
-                return Err(CallError::FolderForScript { image: self.program.name.clone(), host });
+            if let (Entry::Turn { .. }, true) = (&self.entry, guest.starts_with('/')) {
+                return Err(CallError::FolderForScript {
+                    image: self.program.name.clone(),
+                    host,
+                    guest: guest.clone(),
+                });
             }
             if let Err(error) = std::fs::read_dir(&host) {
                 return Err(CallError::Folder { host, problem: error.to_string() });

@@ -198,6 +198,11 @@ impl Scratch {
         dir.open_with(path, OpenOptions::new().write(true).create_new(true))?.write_all(content)
     }
 
+    /// Makes an empty folder in the directory, and those on the way to it. The path was checked to stay inside.
+    pub fn place_folder(&self, path: &str) -> io::Result<()> {
+        open_folder(&self.path)?.create_dir_all(path)
+    }
+
     /// Copies the files and folders that the guest left to `target`, which is made if it is missing. Files that were
     /// placed and that the guest did not change are the caller's own and are left out, and so are their folders. Links
     /// and whatever else is no regular file are left out, and so is what cannot be read (a path may be too long) or is

@@ -8,7 +8,8 @@ use super::call::entries;
 use super::heap::Heap;
 use super::stdio::{Capture, Stdin};
 use super::{
-    Ambient, Entry, Environment, Guarded, Guest, InputFile, Limiter, Quota, Sandbox, ScratchRoot, Streams, function,
+    Ambient, Entry, Environment, Guarded, Guest, InputFile, Limiter, Mounted, Quota, Sandbox, ScratchRoot, Streams,
+    function,
 };
 use crate::Limits;
 use crate::runtime::read_globals;
@@ -102,7 +103,7 @@ impl Sandbox {
         }
         quota.placed(entries(warm_up.files), warm_up.files.iter().map(|file| file.content.len() as u64).sum());
         let guest = Guest {
-            wasi: Guarded::new(context, quota, limits),
+            wasi: Mounted::new(Guarded::new(context, quota, limits)),
             limiter: Limiter::new(limits, self.program.image_bytes),
         };
         let mut store = self.store(guest, limits)?;
@@ -113,7 +114,7 @@ impl Sandbox {
         }
         let buffer = self.turns(&mut store, &instance, warm_up.texts).await?;
         // The numbers would be there in every call, and the files not.
-        if store.data().wasi.quota.open_files() > 0 {
+        if store.data().wasi.inner.quota.open_files() > 0 {
             wasmtime::bail!("the warm-up left a file open, which an image cannot hold: close it");
         }
         let globals = read_globals(&mut store, &self.program.module, &instance, globals)?;

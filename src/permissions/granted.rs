@@ -1,0 +1,300 @@
+//! Holding what a task asks for to what its host allows.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::{NamedFolder, Permissions, Scope};
+use crate::sandbox::{Access, Folder};
+
+/// What a task gets: folders that were found and lie within the ceiling, and variables that it allows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Granted {
+    /// Host folders, each with its name and what may be done there.
+    pub folders: Vec<Folder>,
+    /// Names of host variables.
+    pub variables: Vec<String>,
+}
+
+/// A permission that is asked for and not given.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PermissionError {
+    /// The host allows less.
+    #[error(
+        "the permission {key} = {value:?} is more than the host allows: `max_permissions.{key}` {allowed}; ask for less, \
+         or have it added there"
+    )]
+    BeyondCeiling {
+        /// The permission.
+        key: &'static str,
+        /// What was asked for.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Neither side names anything.
+    #[error(
+        "the permission {key} = true asks for all that the host allows, and the host names nothing: list what is needed"
+    )]
+    NothingNamed {
+        /// The permission.
+        key: &'static str,
+    },
+    /// A folder that is not there.
+    #[error("the permission {key} = {path:?}: there is no such folder ({problem}); make it, or leave it out")]
+    NoFolder {
+        /// `read` or `write`.
+        key: &'static str,
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        problem: String,
+    },
+    /// A path with `..`.
+    #[error("the permission {key} = {path:?} climbs out with `..`; name the folder by an absolute path")]
+    ClimbsOut {
+        /// `read` or `write`.
+        key: &'static str,
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder that a script could not name.
+    #[error(
+        "the permission {key} = {path:?} gives no name that a script could use ({problem}); give it one: \
+         {{ path = {path:?}, as = \"data\" }}"
+    )]
+    NoName {
+        /// `read` or `write`.
+        key: &'static str,
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A variable's name that cannot be one.
+    #[error("the permission env = {name:?} names no variable: a name is not empty and holds no `=`")]
+    NoVariable {
+        /// The name.
+        name: String,
+    },
+    /// The sandbox has no network.
+    #[error(
+        "the permission {key} = {value:?} asks for the network, and the sandbox has none: pass the data in, or leave {key} out"
+    )]
+    NoNetwork {
+        /// `net` or `import`.
+        key: &'static str,
+        /// What was asked for.
+        value: String,
+    },
+    /// The sandbox starts no programs.
+    #[error(
+        "the permission run = {value:?} asks to start another runtime, and a script in the sandbox starts none: make it a \
+         task of its own, or leave run out"
+    )]
+    NoProcesses {
+        /// What was asked for.
+        value: String,
+    },
+    /// Native libraries.
+    #[error(
+        "the permission ffi is never given: native code is outside of the sandbox; build it for WASI and run it as a task"
+    )]
+    Ffi,
+}
+
+impl Permissions {
+    /// Holds these to a ceiling. Relative paths of the request are in `base`, the folder of the tasks; the ceiling's are
+    /// absolute. Looks at the folders, following links, so that one that leads out of the ceiling is seen.
+    pub fn within(&self, ceiling: &Permissions, base: &Path) -> Result<Granted, PermissionError> {
+        if self.ffi {
+            return Err(PermissionError::Ffi);
+        }
+        for (key, asked, allowed) in [("net", &self.net, &ceiling.net), ("import", &self.import, &ceiling.import)] {
+            if let Some(value) = first(words(key, asked, allowed)?) {
+                return Err(PermissionError::NoNetwork { key, value });
+            }
+        }
+        if let Some(value) = first(words("run", &self.run, &ceiling.run)?) {
+            return Err(PermissionError::NoProcesses { value });
+        }
+        let variables = words("env", &self.env, &ceiling.env)?;
+        if let Some(name) = variables.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+            return Err(PermissionError::NoVariable { name: name.clone() });
+        }
+        let mut folders = BTreeMap::new();
+        // What may be written may be read: the later wins.
+        for (key, asked, allowed, access) in [
+            ("read", &self.read, [&ceiling.read, &ceiling.write].as_slice(), Access::ReadOnly),
+            ("write", &self.write, [&ceiling.write].as_slice(), Access::ReadWrite),
+        ] {
+            for folder in resolve(key, asked, allowed, base)? {
+                folders.insert(folder.1, (folder.0, access));
+            }
+        }
+        let folders = folders.into_iter().map(|(guest, (host, access))| Folder { host, guest, access }).collect();
+        Ok(Granted { folders, variables })
+    }
+}
+
+fn first(values: Vec<String>) -> Option<String> {
+    values.into_iter().next()
+}
+
+/// The values of a permission that is a list of words.
+fn words(key: &'static str, asked: &Scope<String>, allowed: &Scope<String>) -> Result<Vec<String>, PermissionError> {
+    match (asked, allowed) {
+        (Scope::Nothing, _) => Ok(Vec::new()),
+        (Scope::All, Scope::All) => Err(PermissionError::NothingNamed { key }),
+        (Scope::All, allowed) => Ok(allowed.named().cloned().collect()),
+        (Scope::Only(values), Scope::All) => Ok(values.iter().cloned().collect()),
+        (Scope::Only(values), allowed) => {
+            for value in values {
+                if !allowed.named().any(|allowed| allowed == value) {
+                    let list: Vec<&str> = allowed.named().map(String::as_str).collect();
+                    return Err(beyond(key, value.clone(), &list));
+                }
+            }
+            Ok(values.iter().cloned().collect())
+        }
+    }
+}
+
+fn beyond(key: &'static str, value: String, allowed: &[&str]) -> PermissionError {
+    let allowed = match allowed {
+        [] => "is empty".to_owned(),
+        allowed => format!("holds {}", allowed.join(", ")),
+    };
+    PermissionError::BeyondCeiling { key, value, allowed }
+}
+
+/// The host folders of a permission and their names.
+fn resolve(
+    key: &'static str,
+    asked: &Scope<NamedFolder>,
+    allowed: &[&Scope<NamedFolder>],
+    base: &Path,
+) -> Result<Vec<(PathBuf, String)>, PermissionError> {
+    let ceiling: Vec<&NamedFolder> = allowed.iter().flat_map(|scope| scope.named()).collect();
+    let everything = allowed.iter().any(|scope| **scope == Scope::All);
+    let asked: Vec<&NamedFolder> = match asked {
+        Scope::Nothing => return Ok(Vec::new()),
+        Scope::All if everything => return Err(PermissionError::NothingNamed { key }),
+        Scope::All => ceiling.clone(),
+        Scope::Only(folders) => folders.iter().collect(),
+    };
+    let mut found = Vec::new();
+    for folder in asked {
+        let host = real(key, folder, base)?;
+        let inside = |top: &&NamedFolder| real(key, top, base).is_ok_and(|top| host.starts_with(top));
+        if !everything && !ceiling.iter().any(inside) {
+            let list: Vec<String> = ceiling.iter().map(|folder| folder.path.display().to_string()).collect();
+            let list: Vec<&str> = list.iter().map(String::as_str).collect();
+            return Err(beyond(key, folder.path.display().to_string(), &list));
+        }
+        found.push((host, name(key, folder)?));
+    }
+    Ok(found)
+}
+
+/// The folder with every link followed.
+fn real(key: &'static str, folder: &NamedFolder, base: &Path) -> Result<PathBuf, PermissionError> {
+    let path = &folder.path;
+    if path.is_relative() && path.components().any(|part| part == Component::ParentDir) {
+        return Err(PermissionError::ClimbsOut { key, path: path.clone() });
+    }
+    let none = |problem: String| PermissionError::NoFolder { key, path: path.clone(), problem };
+    let real = base.join(path).canonicalize().map_err(|error| none(error.to_string()))?;
+    if real.is_dir() { Ok(real) } else { Err(none("it is no folder".into())) }
+}
+
+/// The name under which a script finds it.
+fn name(key: &'static str, folder: &NamedFolder) -> Result<String, PermissionError> {
+    let no_name =
+        |problem: &str| PermissionError::NoName { key, path: folder.path.clone(), problem: problem.to_owned() };
+    let name = match &folder.name {
+        Some(name) => name.clone(),
+        None if folder.path.is_relative() => {
+            let parts = folder.path.components().filter(|part| *part != Component::CurDir);
+            let parts: Option<Vec<&str>> = parts.map(|part| part.as_os_str().to_str()).collect();
+            parts.ok_or_else(|| no_name("it is no text"))?.join("/")
+        }
+        None => {
+            let last = folder.path.file_name().ok_or_else(|| no_name("it has no last part"))?;
+            last.to_str().ok_or_else(|| no_name("it is no text"))?.to_owned()
+        }
+    };
+    if name.is_empty() {
+        return Err(no_name("it is the folder of the tasks itself"));
+    }
+    if !crate::runtime::is_inside(&name) {
+        return Err(no_name(&format!("`{name}` is no relative path without `.` and `..`")));
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Permissions {
+        toml::from_str(text).unwrap()
+    }
+
+    fn error(asked: &str, ceiling: &str, base: &Path) -> String {
+        read(asked).within(&read(ceiling), base).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_folder_is_given_only_within_the_ceiling_and_as_far_as_it_goes() {
+        let base = tempfile::tempdir().unwrap();
+        for folder in ["data/sub", "out", "other"] {
+            std::fs::create_dir_all(base.path().join(folder)).unwrap();
+        }
+        let base = base.path().canonicalize().unwrap();
+        let ceiling = "read = ['data']\nwrite = ['out']";
+        let given = read("read = ['./data/sub']\nwrite = ['out']").within(&read(ceiling), &base).unwrap();
+        let folder = |path: &str, access| Folder { host: base.join(path), guest: path.into(), access };
+        assert_eq!(given.folders, [folder("data/sub", Access::ReadOnly), folder("out", Access::ReadWrite)]);
+        let all = read("read = true\nwrite = true").within(&read(ceiling), &base).unwrap();
+        assert_eq!(all.folders, [folder("data", Access::ReadOnly), folder("out", Access::ReadWrite)]);
+        assert!(error("write = ['data']", ceiling, &base).contains("`max_permissions.write` holds out"));
+        assert!(error("read = ['other']", ceiling, &base).contains("more than the host allows"));
+        assert!(error("read = ['other']", "", &base).contains("`max_permissions.read` is empty"));
+        assert!(error("read = ['gone']", ceiling, &base).contains("there is no such folder"));
+        assert!(error("read = ['data/../other']", ceiling, &base).contains("climbs out"));
+        assert!(error("read = ['.']", "read = true", &base).contains("as = \"data\""));
+        assert!(error("read = true", "read = true", &base).contains("list what is needed"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_out_of_the_ceiling_is_seen() {
+        let base = tempfile::tempdir().unwrap();
+        std::fs::create_dir(base.path().join("data")).unwrap();
+        std::os::unix::fs::symlink("/", base.path().join("data/root")).unwrap();
+        assert!(error("read = ['data/root']", "read = ['data']", base.path()).contains("more than the host allows"));
+    }
+
+    #[test]
+    fn variables_are_given_by_name() {
+        let base = Path::new(".");
+        let ceiling = "env = ['A', 'B']";
+        assert_eq!(read("env = ['A']").within(&read(ceiling), base).unwrap().variables, ["A"]);
+        assert_eq!(read("env = true").within(&read(ceiling), base).unwrap().variables, ["A", "B"]);
+        assert!(error("env = ['C']", ceiling, base).contains("holds A, B"));
+        assert!(error("env = ['A=B']", "env = true", base).contains("names no variable"));
+        assert_eq!(read("").within(&read(ceiling), base).unwrap(), Granted::default());
+    }
+
+    #[test]
+    fn what_the_sandbox_does_not_have_is_refused_though_the_host_would_allow_it() {
+        let base = Path::new(".");
+        assert!(error("net = ['example.org']", "net = true", base).contains("asks for the network"));
+        assert!(error("import = ['example.org']", "import = true", base).contains("asks for the network"));
+        assert!(error("run = ['python']", "run = true", base).contains("starts none"));
+        assert!(error("ffi = true", "ffi = true", base).contains("never given"));
+        assert!(error("net = ['example.org']", "", base).contains("more than the host allows"));
+    }
+}
