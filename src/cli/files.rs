@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ampoule::InputFile;
+use ampoule::{InputFile, mentions};
 use anyhow::{Context, bail, ensure};
 
 /// Files that are given to a script, at most.
@@ -149,29 +149,9 @@ fn is_source(path: &Path, extensions: &[String]) -> bool {
     extension.is_some_and(|extension| extensions.contains(&extension))
 }
 
-/// Whether `name` stands in the text as a word of its own.
-pub fn mentions(text: &str, name: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name).any(|(at, found)| {
-        let before = text[..at].chars().next_back().filter(|_| found.starts_with(is_word));
-        let after = text[at + found.len()..].chars().next().filter(|_| found.ends_with(is_word));
-        !before.is_some_and(is_word) && !after.is_some_and(is_word)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_module_is_mentioned_only_as_a_word_of_its_own() {
-        assert!(mentions("import shapes", "shapes"));
-        assert!(mentions("from shapes.round import x", "shapes"));
-        assert!(mentions("import a, 'x/shapes.js'", "shapes"));
-        assert!(!mentions("import reshapes, shapes2, _shapes", "shapes"));
-        assert!(mentions("import './lib/a.js'", "./lib/"));
-        assert!(!mentions("import './library/a.js'", "./lib/"));
-    }
 
     #[test]
     fn what_a_script_and_its_modules_mention_is_given_and_nothing_else() {

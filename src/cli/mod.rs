@@ -5,10 +5,17 @@ pub mod exit;
 mod files;
 mod image;
 mod install;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod prepare;
 mod program;
 mod run;
 mod runtime;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "serve")]
+mod signals;
+mod telemetry;
 mod units;
 
 use std::fmt::Display;
@@ -41,12 +48,30 @@ enum Command {
     /// Read a module from standard input and write its code to standard output
     #[command(name = program::COMPILE_MODULE, hide = true)]
     CompileModule,
+    /// Offer tools to agents, by the Model Context Protocol
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Mcp),
+    /// Run scripts that come over HTTP
+    #[cfg(feature = "serve")]
+    Serve(serve::Serve),
     /// Add, install, list, verify and remove runtimes
     #[command(subcommand)]
     Runtime(runtime::Runtime),
     /// Make and keep images of your own: a runtime with your imports and data already there
     #[command(subcommand)]
     Image(image::Image),
+}
+
+impl Command {
+    fn log(&self) -> telemetry::Log {
+        match self {
+            #[cfg(feature = "mcp")]
+            Command::Mcp(mcp) => telemetry::Log::Service(mcp.service.log_format),
+            #[cfg(feature = "serve")]
+            Command::Serve(serve) => telemetry::Log::Service(serve.service.log_format),
+            _ => telemetry::Log::Warnings,
+        }
+    }
 }
 
 /// Says something on standard error. Whoever reads it may have gone away: then nobody is to be told.
@@ -57,16 +82,8 @@ fn say(what: impl Display) {
 impl Cli {
     /// Runs the command and returns the exit code.
     pub fn run(self) -> u8 {
-        let filter = tracing_subscriber::EnvFilter::try_from_env("AMPOULE_LOG").unwrap_or_else(|_| "warn".into());
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().init();
-        let result = self.installer().and_then(|mut installer| match self.command {
-            Command::Run(run) => run.run(&installer),
-            Command::Bench(bench) => bench.run(&installer),
-            Command::Compile(compile) => compile.run(&installer),
-            Command::CompileModule => Ok(CompilerProcess::serve().map(|()| exit::OK)?),
-            Command::Runtime(runtime) => runtime.run(&mut installer),
-            Command::Image(image) => image.run(&mut installer),
-        });
+        let logging = self.command.log().begin();
+        let result = logging.and_then(|_logging| self.command());
         result.unwrap_or_else(|error| {
             let code = exit::code_of(&error);
             let option = exit::option_of(&error).map_or_else(String::new, |option| format!(" ({option})"));
@@ -75,6 +92,22 @@ impl Cli {
             }
             code
         })
+    }
+
+    fn command(self) -> anyhow::Result<u8> {
+        let mut installer = self.installer()?;
+        match self.command {
+            Command::Run(run) => run.run(&installer),
+            Command::Bench(bench) => bench.run(&installer),
+            Command::Compile(compile) => compile.run(&installer),
+            Command::CompileModule => Ok(CompilerProcess::serve().map(|()| exit::OK)?),
+            #[cfg(feature = "mcp")]
+            Command::Mcp(mcp) => mcp.run(&installer),
+            #[cfg(feature = "serve")]
+            Command::Serve(serve) => serve.run(&installer),
+            Command::Runtime(runtime) => runtime.run(&mut installer),
+            Command::Image(image) => image.run(&mut installer),
+        }
     }
 
     fn installer(&self) -> anyhow::Result<Installer> {

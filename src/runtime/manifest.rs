@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::words::mentions;
 use crate::transform::TransformSpec;
 
 /// A runtime's description, as its `runtime.toml` gives it.
@@ -238,6 +239,13 @@ impl Manifest {
         files.sort();
         files.dedup();
         files
+    }
+
+    /// The image for a script that nobody chose one for: the first whose [`words`](ImageSpec::words) the text mentions,
+    /// else the runtime's own.
+    pub fn image_for(&self, source: &str) -> &str {
+        let fits = |image: &&ImageSpec| image.words.iter().any(|word| mentions(source, word));
+        self.images.iter().find(|(_, image)| fits(image)).map_or(&self.name, |(name, _)| name)
     }
 
     /// The images' names, the default one first.

@@ -14,6 +14,7 @@ mod manifest;
 mod program;
 pub(crate) mod record;
 pub(crate) mod split;
+mod words;
 
 pub(crate) use catalog::Beside;
 pub use catalog::{Catalog, CatalogError, Recipe};
@@ -26,3 +27,4 @@ pub use program::LoadError;
 pub(crate) use program::{Loading, Program, find, read_globals};
 pub use record::RecordError;
 pub use split::SplitError;
+pub use words::mentions;

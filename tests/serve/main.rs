@@ -1,0 +1,23 @@
+//! `ampoule serve`: the real program over a real socket on 127.0.0.1.
+//!
+//! Needs the runtimes: `ampoule runtime install python`, `sh` and `javascript`.
+
+#[path = "../program/mod.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod program;
+mod server;
+
+mod answers;
+mod bad_input;
+mod clients;
+mod contract;
+mod events;
+mod files;
+mod limits;
+mod load;
+mod observed;
+mod openapi;
+mod shutdown;
+mod starting;
+mod tokens;
+mod wire;
