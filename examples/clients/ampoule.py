@@ -182,7 +182,7 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, help="seconds")
     parser.add_argument("--keep", type=Path, help="a folder for the files that the script leaves")
     parser.add_argument("--stream", action="store_true", help="show output as it comes")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     arguments = given.arguments
     if given.code is not None and given.script is not None:
         arguments = [given.script, *arguments]

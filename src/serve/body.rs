@@ -40,16 +40,26 @@ impl Bodies {
     }
 
     pub async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Held, Problem> {
-        let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-        if declared.is_some_and(|length| length > self.most) {
-            // Who waits to be told to go on sends nothing.
-            if !headers.contains_key(EXPECT) {
-                drain(body.into_data_stream());
+        // Who waits to be told to go on sends nothing.
+        let is_coming = !headers.contains_key(EXPECT);
+        let drop_rest = |stream| {
+            if is_coming {
+                drain(stream);
             }
+        };
+        let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        let mut stream = body.into_data_stream();
+        if declared.is_some_and(|length| length > self.most) {
+            drop_rest(stream);
             return Err(Problem::body_too_large(self.most));
         }
-        let mut room = self.take(declared.unwrap_or(0).max(1))?;
-        let mut stream = body.into_data_stream();
+        let mut room = match self.take(declared.unwrap_or(0).max(1)) {
+            Ok(room) => room,
+            Err(problem) => {
+                drop_rest(stream);
+                return Err(problem);
+            }
+        };
         let read = async {
             let mut bytes = Vec::with_capacity(declared.unwrap_or(0));
             while let Some(piece) = stream.next().await {

@@ -71,7 +71,7 @@ async fn every_route_is_in_the_document_and_no_other() {
 #[tokio::test]
 async fn answers_are_what_the_document_says() {
     let server = Server::start("[requests]\nfiles-out = 10");
-    let exchange = |body: Value| async {
+    let exchange = async |body: Value| {
         fits("RunRequest", &body);
         server.run(&body).await
     };
