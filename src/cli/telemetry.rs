@@ -1,7 +1,7 @@
 //! The log: on standard error, as text for people or as JSON for machines. With the feature `otlp`, spans go to a
 //! collector as well, where the environment names one.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -41,10 +41,11 @@ impl Log {
         let default = match self {
             Log::Warnings => "warn",
             #[cfg(feature = "serve")]
-            Log::Service(_) => "warn,ampoule=info",
+            // The protocol's crate warns of each request that its client cancels.
+            Log::Service(_) => "warn,ampoule=info,rmcp=error",
         };
         let filter = EnvFilter::try_from_env("AMPOULE_LOG").unwrap_or_else(|_| default.into());
-        let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+        let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal());
         let lines: BoxedLayer = match self {
             Log::Warnings => lines.without_time().boxed(),
             #[cfg(feature = "serve")]

@@ -36,12 +36,14 @@ impl Hint {
             ),
             Hint::Disk => format!("the limit on files is {} MiB", limits.scratch_bytes >> 20),
             Hint::Network => {
-                "no network in this sandbox: give what the code needs as `files` or `stdin`, or put it into the code".into()
+                "no network in this sandbox: give what the code needs as `files` or `stdin`, or put it into the code"
+                    .into()
             }
             Hint::Processes => "no processes in this sandbox: do it in the language itself".into(),
             Hint::Threads => "no threads in this sandbox: do it in one".into(),
             Hint::Modules => {
-                "no packages can be installed in this sandbox: use what is there, or give the module as one of `files`".into()
+                "no packages can be installed in this sandbox: use what is there, or give the module as one of `files`"
+                    .into()
             }
         }
     }

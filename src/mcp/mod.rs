@@ -88,7 +88,8 @@ impl ServerHandler for Tools {
             tools::LIST_RUNTIMES => Ok(results::runtimes(&self.runner).into()),
             tools::RUN_SCRIPT => self.run_script(request, context).await,
             other => {
-                let there_are = format!("there is no tool `{other}`; there are {}, {}", tools::RUN_SCRIPT, tools::LIST_RUNTIMES);
+                let there_are =
+                    format!("there is no tool `{other}`; there are {}, {}", tools::RUN_SCRIPT, tools::LIST_RUNTIMES);
                 Err(ErrorData::invalid_params(there_are, None))
             }
         }

@@ -86,16 +86,12 @@ impl Slots {
         Ok(Slot { _of_all: of_all, _of_tenant: of_tenant, _tenant: in_use })
     }
 
-    async fn wait(
-        &self,
-        name: &str,
-        tenant: &Tenant,
-    ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), Busy> {
+    async fn wait(&self, name: &str, tenant: &Tenant) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), Busy> {
         let policy = &self.policy;
         let _of_tenant = Place::take(&tenant.waiting, policy.queue_of(name))
             .map_err(|waiting| Busy::Tenant { waiting, slots: policy.slots_of(name) })?;
-        let _of_all = Place::take(&self.waiting, policy.queue)
-            .map_err(|waiting| Busy::All { waiting, slots: policy.slots })?;
+        let _of_all =
+            Place::take(&self.waiting, policy.queue).map_err(|waiting| Busy::All { waiting, slots: policy.slots })?;
         let both = async {
             let of_tenant = tenant.slots.clone().acquire_owned().await;
             let of_all = self.all.clone().acquire_owned().await;

@@ -85,7 +85,13 @@ impl Connections {
     }
 
     /// Never returns.
-    async fn accept_from(&self, listener: &Listener, router: &Router, runner: &Arc<Runner>, ending: &CancellationToken) {
+    async fn accept_from(
+        &self,
+        listener: &Listener,
+        router: &Router,
+        runner: &Arc<Runner>,
+        ending: &CancellationToken,
+    ) {
         loop {
             let seat = self.seat().await;
             match listener.accept().await {

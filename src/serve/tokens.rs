@@ -60,7 +60,9 @@ const UNNAMED: &str = "default";
 #[non_exhaustive]
 pub enum TokenError {
     /// The digest is none.
-    #[error("the token `{name}` has the SHA-256 `{value}`, but 64 hexadecimal digits are needed: `ampoule serve --new-token` makes them")]
+    #[error(
+        "the token `{name}` has the SHA-256 `{value}`, but 64 hexadecimal digits are needed: `ampoule serve --new-token` makes them"
+    )]
     Digest {
         /// The token's name.
         name: String,

@@ -38,11 +38,7 @@ impl TraceContext {
             return None;
         }
         let flags = is_hex(flags, 2).then(|| u8::from_str_radix(flags, 16).ok()).flatten()?;
-        Some(TraceContext {
-            trace_id: trace_id.to_owned(),
-            parent_id: parent_id.to_owned(),
-            sampled: flags & 1 == 1,
-        })
+        Some(TraceContext { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned(), sampled: flags & 1 == 1 })
     }
 }
 
@@ -92,7 +88,9 @@ mod tests {
 
     #[test]
     fn a_trace_context_is_read_and_one_that_is_not_well_formed_is_none() {
-        let of = |text: &str| TraceContext::of(&HeaderMap::from_iter([("traceparent".parse().unwrap(), text.parse().unwrap())]));
+        let of = |text: &str| {
+            TraceContext::of(&HeaderMap::from_iter([("traceparent".parse().unwrap(), text.parse().unwrap())]))
+        };
         let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
         let context = of(&format!("00-{trace}-{parent}-01")).unwrap();
         assert_eq!((context.trace_id.as_str(), context.parent_id.as_str(), context.sampled), (trace, parent, true));

@@ -28,7 +28,8 @@ fn python() -> Result<&'static Path, &'static str> {
             return Ok(python);
         }
         let host = if cfg!(windows) { "python" } else { "python3" };
-        run(Command::new(host).args(["-m", "venv", "--clear"]).arg(&folder)).map_err(|error| format!("no virtual environment: {error}"))?;
+        run(Command::new(host).args(["-m", "venv", "--clear"]).arg(&folder))
+            .map_err(|error| format!("no virtual environment: {error}"))?;
         let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE];
         run(Command::new(&python).args(install)).map_err(|error| format!("pip cannot install `{PACKAGE}`: {error}"))?;
         has_it(&python).map(|()| python)
@@ -70,7 +71,8 @@ fn holds(claim: &str, over: Over) {
         }
         Over::Http => {
             let words = ["mcp", "--config", "ampoule.toml", "--listen", "127.0.0.1:0"];
-            let mut server = Running(place.ampoule(words).stdout(Stdio::piped()).spawn().unwrap());
+            let mut server =
+                Running(place.ampoule(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
             let mut line = String::new();
             BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
             let address = line.trim().strip_prefix("listening on ").expect(&line);

@@ -71,8 +71,18 @@ async fn a_problem_s_type_is_a_place_in_the_page() {
     let problems = include_str!("../../src/serve/problem.rs");
     let mut found = 0;
     for kind in [
-        "bad-request", "unauthorized", "forbidden", "foreign", "not-found", "media-types", "slow", "too-large",
-        "hash-mismatch", "busy", "stopping", "failed",
+        "bad-request",
+        "unauthorized",
+        "forbidden",
+        "foreign",
+        "not-found",
+        "media-types",
+        "slow",
+        "too-large",
+        "hash-mismatch",
+        "busy",
+        "stopping",
+        "failed",
     ] {
         assert!(page.contains(&format!("id=\"{kind}\"")), "{kind}");
         found += problems.matches(&format!("\"{kind}\"")).count();

@@ -72,7 +72,10 @@ fn flood(server: &Server, head: &str, bytes: u64, chunked: bool) -> (String, u64
     let mut sent = 0;
     while sent < bytes {
         let written = match chunked {
-            true => stream.write_all(b"100000\r\n").and_then(|()| stream.write_all(&piece)).and_then(|()| stream.write_all(b"\r\n")),
+            true => stream
+                .write_all(b"100000\r\n")
+                .and_then(|()| stream.write_all(&piece))
+                .and_then(|()| stream.write_all(b"\r\n")),
             false => stream.write_all(&piece),
         };
         if written.is_err() {
@@ -143,7 +146,8 @@ async fn heads_and_bodies_that_come_too_slowly_are_given_up() {
         })
     };
     let head = drip("POST /runs HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".into());
-    let body = "POST /runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n";
+    let body =
+        "POST /runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n";
     let body = drip(body.into());
     still_serves(&server).await;
     let ((head, head_took), (body, body_took)) = (head.join().unwrap(), body.join().unwrap());

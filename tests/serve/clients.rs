@@ -59,7 +59,9 @@ fn curl_shows_output_as_it_comes() {
     let [a, b] = JSON;
     let body = r#"{"runtime": "sh", "source": "echo one; echo two >&2"}"#;
     let Some(ran) = curl(&server, &[a, b, "-N", "-H", "Accept: text/event-stream", "-d", body]) else { return };
-    for part in ["event: stdout\ndata: {\"text\":\"one\\n\"}\n\n", "event: stderr\n", "event: outcome\ndata: {\"exitCode\":0"] {
+    for part in
+        ["event: stdout\ndata: {\"text\":\"one\\n\"}\n\n", "event: stderr\n", "event: outcome\ndata: {\"exitCode\":0"]
+    {
         assert!(ran.stdout.contains(part), "{part:?} in {}", ran.stdout);
     }
 }
@@ -79,14 +81,18 @@ fn the_python_client_runs_scripts_with_files_and_arguments() {
     let Some(mut command) = python(&server, &["python", "-c", "print(6 * 7)"]) else { return };
     Ran::of(command.output().unwrap()).prints("42\n");
 
-    server.place.write("script.py", "import sys\nopen('out.txt', 'w').write(open('data.csv').read() + sys.argv[1])\nsys.exit(3)");
+    server.place.write(
+        "script.py",
+        "import sys\nopen('out.txt', 'w').write(open('data.csv').read() + sys.argv[1])\nsys.exit(3)",
+    );
     server.place.write("data.csv", "a,b\n");
     let words = ["python", "script.py", "--file", "data.csv", "--keep", "kept", "--", "x"];
     let ran = Ran::of(python(&server, &words).unwrap().output().unwrap());
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(std::fs::read_to_string(server.place.path("kept/out.txt")).unwrap(), "a,b\nx");
 
-    let slow = Ran::of(python(&server, &["sh", "-c", "echo before; sleep 30", "--timeout", "0.3"]).unwrap().output().unwrap());
+    let slow =
+        Ran::of(python(&server, &["sh", "-c", "echo before; sleep 30", "--timeout", "0.3"]).unwrap().output().unwrap());
     assert_eq!((slow.code, slow.stdout.as_str()), (Some(124), "before\n"));
     let refused = Ran::of(python(&server, &["ruby", "-c", ""]).unwrap().output().unwrap());
     refused.fails(125, &["`ruby` is not on the allow-list", "runtime"]);
@@ -95,7 +101,8 @@ fn the_python_client_runs_scripts_with_files_and_arguments() {
 #[test]
 fn the_python_client_streams_and_presents_its_token() {
     let token = Tokens::generate();
-    let server = Server::start(&format!("[[tokens]]\nname = 'a'\nsha256 = '{}'\ntenants = 'any'", token_digest(&token)));
+    let server =
+        Server::start(&format!("[[tokens]]\nname = 'a'\nsha256 = '{}'\ntenants = 'any'", token_digest(&token)));
     let words = ["sh", "-c", "echo one; sleep 0.3; echo two; exit 4", "--stream"];
     let Some(mut command) = python(&server, &words) else { return };
     Ran::of(command.output().unwrap()).fails(125, &["A token is needed"]);

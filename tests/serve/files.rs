@@ -75,11 +75,19 @@ async fn files_go_in_and_come_back_as_a_form() {
     let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
     let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap().to_owned();
     let body = response.bytes().await.unwrap().to_vec();
-    let file = [&b"filename=\"out/copy.bin\"\r\nContent-Type: application/octet-stream\r\n\r\n"[..], &[0, 13, 10, 255, 0, 13, 10, 255], b"\r\n--"].concat();
+    let file = [
+        &b"filename=\"out/copy.bin\"\r\nContent-Type: application/octet-stream\r\n\r\n"[..],
+        &[0, 13, 10, 255, 0, 13, 10, 255],
+        b"\r\n--",
+    ]
+    .concat();
     assert!(body.windows(file.len()).any(|window| window == file), "{}", String::from_utf8_lossy(&body));
     let text = String::from_utf8_lossy(&body);
     assert!(text.starts_with(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"outcome\"")), "{text}");
-    assert!(text.ends_with(&format!("--{boundary}--\r\n")) && text.contains(r#""standardOutput":"a note\n""#), "{text}");
+    assert!(
+        text.ends_with(&format!("--{boundary}--\r\n")) && text.contains(r#""standardOutput":"a note\n""#),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -88,10 +96,18 @@ async fn a_form_that_is_wrong_is_told_what_it_lacks() {
     let send = async |parts: &[(&str, &[u8])]| Answer::of(form(&server, parts).send().await.unwrap()).await;
     send(&[("name=\"file\"; filename=\"a\"", b"")]).await.is_problem(400, Some("request"), "no part of this name");
     let json = request(json!({}));
-    send(&[("name=\"request\"", &json), ("name=\"request\"", &json)]).await.is_problem(400, Some("request"), "more than one");
+    send(&[("name=\"request\"", &json), ("name=\"request\"", &json)]).await.is_problem(
+        400,
+        Some("request"),
+        "more than one",
+    );
     send(&[("name=\"request\"", &json), ("name=\"file\"", b"x")]).await.is_problem(400, Some("file"), "file name");
     send(&[("name=\"request\"", b"{")]).await.is_problem(400, None, "EOF");
-    send(&[("name=\"request\"", &json), ("name=\"file\"; filename=\"../x\"", b"")]).await.is_problem(400, Some("files"), "`../x`");
+    send(&[("name=\"request\"", &json), ("name=\"file\"; filename=\"../x\"", b"")]).await.is_problem(
+        400,
+        Some("files"),
+        "`../x`",
+    );
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let cut = client.post(server.url("/runs")).header("content-type", "multipart/form-data; boundary=b");
     let cut = cut.body("--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{").send().await.unwrap();

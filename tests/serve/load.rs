@@ -37,7 +37,8 @@ where
 }
 
 async fn answers_its_number(server: &Server, number: usize) {
-    let source = "import sys; n = sys.stdin.read(); print('out', n); print('err', n, file=sys.stderr); sys.exit(int(n) % 200)";
+    let source =
+        "import sys; n = sys.stdin.read(); print('out', n); print('err', n, file=sys.stderr); sys.exit(int(n) % 200)";
     let body = json!({
         "runtime": "python", "source": source, "standardInput": number.to_string(), "tenant": format!("t{}", number % 7),
     });

@@ -67,7 +67,8 @@ async fn the_log_has_the_trace_and_the_request_and_never_the_script_or_its_input
     assert_eq!((&span["trace_id"], &span["parent_id"]), (&json!(trace), &json!(parent)));
     assert_eq!((&line["message"], &line["status"]), (&json!("answered"), &json!(200)));
     assert_eq!((&span["tenant"], &span["runtime"], &span["outcome"]), (&json!("acme"), &json!("sh"), &json!("exited")));
-    for secret in ["secret_source", "secret input", "secret argument", "secret-path", "secret content", "secret value"] {
+    for secret in ["secret_source", "secret input", "secret argument", "secret-path", "secret content", "secret value"]
+    {
         assert!(!log.contains(secret), "{secret} in {log}");
     }
 }

@@ -21,7 +21,8 @@ fn schema(name: &str) -> jsonschema::Validator {
 #[track_caller]
 fn fits(name: &str, value: &Value) {
     let schema = schema(name);
-    let errors: Vec<_> = schema.iter_errors(value).map(|error| format!("{error} at {}", error.instance_path())).collect();
+    let errors: Vec<_> =
+        schema.iter_errors(value).map(|error| format!("{error} at {}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:?} in {value}");
 }
 

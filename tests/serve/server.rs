@@ -113,8 +113,7 @@ impl Server {
     pub async fn settles(&self) {
         let begin = Instant::now();
         loop {
-            let busy =
-                self.metric("ampoule_slots_in_use").await + self.metric("ampoule_queue_length").await;
+            let busy = self.metric("ampoule_slots_in_use").await + self.metric("ampoule_queue_length").await;
             if busy == 0.0 {
                 return;
             }

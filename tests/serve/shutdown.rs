@@ -71,7 +71,10 @@ async fn a_request_that_comes_while_the_service_ends_is_told_so() {
     // One whose body is not there yet when the service begins to end.
     let mut late = server.connect();
     let body = r#"{"runtime": "sh", "source": "echo late"}"#;
-    let head = format!("POST /runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST /runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
     late.write_all(head.as_bytes()).unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     server.terminate();

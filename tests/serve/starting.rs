@@ -75,7 +75,8 @@ fn a_new_token_comes_with_its_entry() {
     assert!(token.starts_with("ampoule_") && token.len() > 40, "{ran:?}");
     let entry = ran.stderr.split_once("\n\n").unwrap().1;
     assert!(entry.contains(&ampoule::serve::token_digest(token)), "{ran:?}");
-    check(&place, entry).prints("the configuration is sound: it allows javascript, python, sh, and a token is needed\n");
+    check(&place, entry)
+        .prints("the configuration is sound: it allows javascript, python, sh, and a token is needed\n");
 }
 
 #[cfg(unix)]

@@ -71,11 +71,8 @@ impl<'a> Wire<'a> {
 /// What is outside this service's own part: the wait for a slot, and the sandbox.
 pub(super) fn timing(finished: &Finished) -> HeaderValue {
     let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
-    let text = format!(
-        "queue;dur={:.3}, sandbox;dur={:.3}",
-        milliseconds(finished.queued),
-        milliseconds(finished.sandbox)
-    );
+    let text =
+        format!("queue;dur={:.3}, sandbox;dur={:.3}", milliseconds(finished.queued), milliseconds(finished.sandbox));
     HeaderValue::from_str(&text).expect("it is plain ASCII")
 }
 

@@ -44,9 +44,8 @@ pub fn answer(finished: &Finished) -> Response {
     let boundary = format!("ampoule-{:032x}", rand::random::<u128>());
     let mut body = Vec::new();
     let mut part = |disposition: &str, kind: &str, content: &[u8]| {
-        let head = format!(
-            "--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\nContent-Type: {kind}\r\n\r\n"
-        );
+        let head =
+            format!("--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\nContent-Type: {kind}\r\n\r\n");
         body.extend_from_slice(head.as_bytes());
         body.extend_from_slice(content);
         body.extend_from_slice(b"\r\n");

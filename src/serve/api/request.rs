@@ -73,7 +73,8 @@ impl RunRequest {
         let request = serde_path_to_error::deserialize(&mut *deserializer).map_err(|error| {
             let path = error.path().to_string();
             // What is no field's: the whole, or a place in it that has no name yet.
-            let field = Some(path.trim_end_matches("?").trim_end_matches('.').to_owned()).filter(|path| !path.is_empty());
+            let field =
+                Some(path.trim_end_matches("?").trim_end_matches('.').to_owned()).filter(|path| !path.is_empty());
             Problem::bad_request(field, error.inner())
         })?;
         // What follows is only looked at for being there.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::address::{Address, AddressError};
-use super::tokens::{TokenError, Tenants, Tokens};
+use super::tokens::{Tenants, TokenError, Tokens};
 use crate::runner::{Policy, PolicyError, TenantPolicy};
 
 /// What the service listens on, whom it serves, and how much.
@@ -127,8 +127,7 @@ pub enum ConfigError {
 impl Config {
     /// The configuration in a TOML file. What it does not say has its default.
     pub fn read(path: &Path) -> Result<Config, ConfigError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
         let file: file::File =
             toml::from_str(&text).map_err(|error| ConfigError::Parse { path: path.to_owned(), error: error.into() })?;
         // A path in it is meant from where it lies.
@@ -188,7 +187,11 @@ impl Config {
         if let Some(runtimes) = &self.runtimes
             && runtimes.is_empty()
         {
-            return value("runtimes", "empty".into(), "it must allow something; leave it out for all that is installed");
+            return value(
+                "runtimes",
+                "empty".into(),
+                "it must allow something; leave it out for all that is installed",
+            );
         }
         match self.listen.iter().find(|address| !address.is_local()) {
             Some(address) if self.tokens.is_empty() => Err(ConfigError::OpenToAll(address.clone())),
