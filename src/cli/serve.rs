@@ -132,7 +132,7 @@ fn fit_descriptors(config: &mut Config) {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
         limit.current = limit.maximum;
-        if setrlimit(Resource::Nofile, limit.clone()).is_err() {
+        if setrlimit(Resource::Nofile, limit).is_err() {
             limit = getrlimit(Resource::Nofile);
         }
     }

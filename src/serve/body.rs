@@ -90,7 +90,7 @@ impl Bodies {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
         let full = |_| {
             let detail = "the bodies of the requests that are being served take all the memory there is for them";
-            Problem::busy(format!("{detail}: try again later"), Duration::from_secs(1))
+            Problem::busy(format!("{detail}: try again later"))
         };
         self.room.clone().try_acquire_many_owned(units).map_err(full)
     }

@@ -23,8 +23,8 @@ use crate::runner::Runner;
 /// How long the callers of cancelled calls are given to hear of it.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How long a connection that must make way may take to send what it has begun to.
-const MAKES_WAY: Duration = Duration::from_secs(1);
+/// How long after its last response a connection that must make way is kept, so that the response is sent to its end.
+const MAKES_WAY: Duration = Duration::from_millis(200);
 
 /// How long nothing is accepted after the system could not make a connection: it has no descriptor or memory left, and
 /// trying again at once would only use up the processor.
@@ -155,9 +155,9 @@ impl Connections {
                     connection.as_mut().graceful_shutdown();
                     connection.await
                 }
-                () = guest.leaves() => {
+                idle = guest.leaves() => {
                     connection.as_mut().graceful_shutdown();
-                    tokio::time::timeout(MAKES_WAY, connection).await.unwrap_or(Ok(()))
+                    tokio::time::timeout(MAKES_WAY.saturating_sub(idle), connection).await.unwrap_or(Ok(()))
                 }
             };
             if let Err(error) = ended {

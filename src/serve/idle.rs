@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
@@ -25,8 +26,8 @@ pub(super) struct Guest(Arc<Inner>);
 
 struct Inner {
     idle: Idle,
-    /// Its place in the queue, while it is idle.
-    place: Mutex<Option<u64>>,
+    /// Its place in the queue and since when it has it, while it is idle.
+    place: Mutex<Option<(u64, Instant)>>,
     /// Cancelled when it is to be closed.
     leave: CancellationToken,
 }
@@ -51,9 +52,11 @@ impl Idle {
 }
 
 impl Guest {
-    /// Resolves when the connection is to be closed.
-    pub async fn leaves(&self) {
+    /// Resolves when the connection is to be closed, with the time for which it has been idle.
+    pub async fn leaves(&self) -> Duration {
         self.0.leave.cancelled().await;
+        let place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.map_or(Duration::ZERO, |(_, since)| since.elapsed())
     }
 
     /// A request begins. The connection is busy until the value is dropped.
@@ -78,12 +81,12 @@ impl Inner {
         let place = queue.next;
         queue.next += 1;
         queue.waiting.insert(place, self.leave.clone());
-        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some((place, Instant::now()));
     }
 
     fn wake(&self) {
         let place = self.place.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(place) = place {
+        if let Some((place, _)) = place {
             self.idle.lock().waiting.remove(&place);
         }
     }

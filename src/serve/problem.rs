@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::runner::{Busy, RunError};
 use crate::{CallError, ExecuteError};
@@ -14,8 +14,8 @@ use crate::{CallError, ExecuteError};
 /// A problem document. Its `type` is the place in `/docs` that says more.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Problem {
-    #[serde(rename = "type")]
-    kind: String,
+    #[serde(rename = "type", serialize_with = "place")]
+    kind: &'static str,
     title: &'static str,
     status: u16,
     detail: String,
@@ -25,20 +25,25 @@ pub(crate) struct Problem {
     /// What may be named instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed: Option<String>,
+    /// Seconds.
     #[serde(skip)]
-    retry_after: Option<Duration>,
+    retry_after: Option<u16>,
     /// Whether the connection can be used no more.
     #[serde(skip)]
     closes: bool,
 }
 
-/// When to come again where nothing better is known.
-const SOON: Duration = Duration::from_secs(1);
+/// When to come again, in seconds: calls take less time than this, mostly.
+const SOON: u16 = 1;
+
+fn place<S: Serializer>(kind: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("/docs#{kind}"))
+}
 
 impl Problem {
-    fn new(status: StatusCode, kind: &str, title: &'static str, detail: impl Display) -> Problem {
+    fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Display) -> Problem {
         Problem {
-            kind: format!("/docs#{kind}"),
+            kind,
             title,
             status: status.as_u16(),
             detail: detail.to_string(),
@@ -107,9 +112,9 @@ impl Problem {
         Problem { closes: true, ..problem }
     }
 
-    pub fn busy(detail: impl Display, retry_after: Duration) -> Problem {
+    pub fn busy(detail: impl Display) -> Problem {
         let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Busy", detail);
-        Problem { retry_after: Some(retry_after), ..problem }
+        Problem { retry_after: Some(SOON), ..problem }
     }
 
     fn tenant_busy(detail: impl Display) -> Problem {
@@ -142,7 +147,7 @@ impl From<RunError> for Problem {
     fn from(error: RunError) -> Problem {
         match error {
             RunError::Busy(busy @ Busy::Tenant { .. }) => Problem::tenant_busy(busy),
-            RunError::Busy(busy) => Problem::busy(busy, SOON),
+            RunError::Busy(busy) => Problem::busy(busy),
             RunError::Stopping => Problem::stopping(),
             RunError::Execute(ExecuteError::NotAllowed { interpreter, allowed }) => {
                 let detail = format!("`{interpreter}` is not on the allow-list, which holds: {allowed}");
@@ -203,7 +208,7 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(after) = self.retry_after {
-            headers.insert(RETRY_AFTER, after.as_secs().max(1).into());
+            headers.insert(RETRY_AFTER, after.into());
         }
         if self.status() == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -7,6 +7,8 @@
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod program;
 
+mod guarded;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -43,6 +45,16 @@ fn run(command: &mut Command) -> Result<(), String> {
         Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// The tools over HTTP, with the configuration in this place, and their address.
+fn served(place: &Place) -> (Running, String) {
+    let words = ["mcp", "--config", "ampoule.toml", "--listen", "127.0.0.1:0"];
+    let mut server = Running(place.ampoule(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on ").expect(&line).to_owned();
+    (server, address)
 }
 
 /// How the client reaches the tools.

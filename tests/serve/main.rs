@@ -5,6 +5,7 @@
 #[path = "../program/mod.rs"]
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod program;
+#[allow(dead_code, reason = "some is for Unix alone")]
 mod server;
 
 mod answers;

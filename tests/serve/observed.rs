@@ -84,3 +84,64 @@ async fn how_long_each_part_took_is_told() {
     };
     assert!(part("sandbox") >= 200.0 && part("queue") < 100.0, "{timing}");
 }
+
+/// A collector of spans, which keeps what is posted to it.
+#[cfg(feature = "otlp")]
+fn collector() -> (std::net::SocketAddr, std::sync::mpsc::Receiver<Vec<u8>>) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(20) {
+            let (sender, mut stream) = (sender.clone(), stream.unwrap());
+            std::thread::spawn(move || {
+                let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
+                loop {
+                    let read = stream.read(&mut piece).unwrap_or(0);
+                    if read == 0 {
+                        return;
+                    }
+                    bytes.extend_from_slice(&piece[..read]);
+                    let Some(head) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+                    let text = String::from_utf8_lossy(&bytes[..head]).to_lowercase();
+                    let (_, length) = text.split_once("content-length: ").unwrap();
+                    let length: usize = length.lines().next().unwrap().parse().unwrap();
+                    if bytes.len() < head + 4 + length {
+                        continue;
+                    }
+                    let whole: Vec<u8> = bytes.drain(..head + 4 + length).collect();
+                    let _ = sender.send(whole);
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+                }
+            });
+        }
+    });
+    (address, receiver)
+}
+
+#[cfg(all(unix, feature = "otlp"))]
+#[tokio::test]
+async fn spans_go_to_a_collector_as_children_of_the_caller_s() {
+    use crate::program::Place;
+    let (address, spans) = collector();
+    let place = Place::new();
+    let mut command = place.ampoule(["serve", "--listen", "127.0.0.1:0"]);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{address}"));
+    let mut server = Server::of(command, place);
+    let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+    let body = json!({"runtime": "sh", "source": "secret_source=1", "tenant": "acme"});
+    let request = server.post(&body).header("traceparent", format!("00-{trace}-{parent}-01"));
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    // The last spans are sent before the end.
+    server.terminate();
+    assert_eq!(server.ended(Duration::from_secs(20)).code(), Some(0));
+    let sent: Vec<u8> = spans.try_iter().flatten().collect();
+    let has = |bytes: &[u8]| sent.windows(bytes.len()).any(|window| window == bytes);
+    let bytes_of = |hex: &str| -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    };
+    assert!(has(b"POST /v1/traces") && has(b"POST /runs") && has(b"acme"), "{}", String::from_utf8_lossy(&sent));
+    assert!(has(&bytes_of(trace)) && has(&bytes_of(parent)));
+    assert!(!has(b"secret_source"));
+}

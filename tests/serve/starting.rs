@@ -2,10 +2,7 @@
 
 use std::net::TcpListener;
 
-use serde_json::json;
-
 use crate::program::{Place, Ran};
-use crate::server::Server;
 
 /// `ampoule serve` with these words, which must fail.
 #[track_caller]
@@ -84,6 +81,11 @@ fn a_new_token_comes_with_its_entry() {
 async fn a_socket_in_the_file_system_serves_as_well() {
     use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
+
+    use serde_json::json;
+
+    use crate::server::Server;
+
     let mut server = Server::start_with("socket-mode = '600'", &["--listen", "unix:ampoule.sock"]);
     let path = server.place.path("ampoule.sock");
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
