@@ -23,6 +23,8 @@
 //! seam for hosts that may run their scripts elsewhere too, and with the feature `contract` there is a suite that holds
 //! any of them to its claims.
 
+#[cfg(feature = "client")]
+mod client;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod executor;
@@ -30,17 +32,25 @@ mod executor;
 pub mod host;
 mod install;
 mod limits;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod memory;
 #[cfg(feature = "host")]
 pub mod permissions;
+#[cfg(feature = "serve")]
+pub mod runner;
 mod runtime;
 mod sandbox;
 mod script;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg(feature = "task")]
 pub mod task;
 
 /// What an implementation of [`ScriptExecutor`] is marked with; of the crate `async-trait`.
 pub use async_trait::async_trait;
+#[cfg(feature = "client")]
+pub use client::{HttpError, HttpExecutor};
 pub use executor::{BuildError, ExecuteError, Extras, ScriptExecutor, WasmExecutor, WasmExecutorBuilder};
 pub use install::{
     ArchiveError, CompileError, Compiler, CompilerProcess, FetchError, From as InstallFrom, InstallError, Installer,
@@ -50,7 +60,7 @@ pub use limits::{Limits, LimitsError};
 pub use memory::Reset;
 pub use runtime::{
     Catalog, CatalogError, Driver, Extract, GraftError, Home, HomeError, ImageSpec, LoadError, Manifest, ManifestError,
-    Mount, Recipe, RecordError, Source, SplitError, Transform,
+    Mount, Recipe, RecordError, Source, SplitError, Transform, mentions,
 };
 pub use sandbox::{Access, Call, CallError, Folder, InputFile, Sink, Stdin};
 pub use script::{Origin, Outcome, ScriptRequest, Status, TRAP_EXIT_CODE, Usage, content_sha256};

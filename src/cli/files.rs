@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ampoule::InputFile;
+use ampoule::{InputFile, mentions};
 use anyhow::{Context, bail, ensure};
 
-use super::mentions::{imports, mentions};
+use super::imports::imports;
 
 /// Files that are given to a script, at most.
 const FILES_AT_MOST: usize = 1000;

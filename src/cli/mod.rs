@@ -7,17 +7,24 @@ pub mod exit;
 mod files;
 mod grant;
 mod image;
+mod imports;
 mod install;
-mod mentions;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod prepare;
 mod program;
 mod run;
 mod runtime;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "serve")]
+mod signals;
 mod task;
+mod telemetry;
 mod units;
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use ampoule::{Catalog, CompilerProcess, Home, Installer};
@@ -46,6 +53,12 @@ enum Command {
     /// Read a module from standard input and write its code to standard output
     #[command(name = program::COMPILE_MODULE, hide = true)]
     CompileModule,
+    /// Offer tools to agents, by the Model Context Protocol
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Mcp),
+    /// Run scripts that come over HTTP
+    #[cfg(feature = "serve")]
+    Serve(serve::Serve),
     /// Add, install, list, verify and remove runtimes
     #[command(subcommand)]
     Runtime(runtime::Runtime),
@@ -61,6 +74,18 @@ enum Command {
     /// Look at what was allowed and denied, and whether the record is whole
     #[command(subcommand)]
     Audit(audit::Audit),
+}
+
+impl Command {
+    fn log(&self) -> telemetry::Log {
+        match self {
+            #[cfg(feature = "mcp")]
+            Command::Mcp(mcp) => telemetry::Log::Service(mcp.service.log_format),
+            #[cfg(feature = "serve")]
+            Command::Serve(serve) => telemetry::Log::Service(serve.service.log_format),
+            _ => telemetry::Log::Warnings,
+        }
+    }
 }
 
 /// Makes a file that would be larger than the system lets this process make (`ulimit -f`) an error of the write's, which
@@ -86,25 +111,8 @@ impl Cli {
     /// Runs the command and returns the exit code.
     pub fn run(self) -> u8 {
         bear_the_limit_on_files();
-        let filter = tracing_subscriber::EnvFilter::try_from_env("AMPOULE_LOG").unwrap_or_else(|_| "warn".into());
-        let is_terminal = io::stderr().is_terminal();
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_writer(io::stderr)
-            .with_ansi(is_terminal)
-            .without_time()
-            .init();
-        let result = self.installer().and_then(|mut installer| match self.command {
-            Command::Run(run) => run.run(&installer),
-            Command::Bench(bench) => bench.run(&installer),
-            Command::Compile(compile) => compile.run(&installer),
-            Command::CompileModule => Ok(CompilerProcess::serve().map(|()| exit::OK)?),
-            Command::Runtime(runtime) => runtime.run(&mut installer),
-            Command::Image(image) => image.run(&mut installer),
-            Command::Task(task) => task.run(&installer),
-            Command::Grant(grants) => grants.run(installer.home()),
-            Command::Audit(audit) => audit.run(installer.home()),
-        });
+        let logging = self.command.log().begin();
+        let result = logging.and_then(|_logging| self.command());
         result.unwrap_or_else(|error| {
             let code = exit::code_of(&error);
             let option = exit::option_of(&error).map_or_else(String::new, |option| format!(" ({option})"));
@@ -113,6 +121,25 @@ impl Cli {
             }
             code
         })
+    }
+
+    fn command(self) -> anyhow::Result<u8> {
+        let mut installer = self.installer()?;
+        match self.command {
+            Command::Run(run) => run.run(&installer),
+            Command::Bench(bench) => bench.run(&installer),
+            Command::Compile(compile) => compile.run(&installer),
+            Command::CompileModule => Ok(CompilerProcess::serve().map(|()| exit::OK)?),
+            #[cfg(feature = "mcp")]
+            Command::Mcp(mcp) => mcp.run(&installer),
+            #[cfg(feature = "serve")]
+            Command::Serve(serve) => serve.run(&installer),
+            Command::Runtime(runtime) => runtime.run(&mut installer),
+            Command::Image(image) => image.run(&mut installer),
+            Command::Task(task) => task.run(&installer),
+            Command::Grant(grants) => grants.run(installer.home()),
+            Command::Audit(audit) => audit.run(installer.home()),
+        }
     }
 
     fn installer(&self) -> anyhow::Result<Installer> {

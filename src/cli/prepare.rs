@@ -5,13 +5,12 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use ampoule::{ImageSpec, InputFile, Installer, Limits, Recipe};
+use ampoule::{InputFile, Installer, Limits};
 use anyhow::{Context, ensure};
 use clap::Args;
 
 use super::files::Files;
 use super::install::ensure as ensure_installed;
-use super::mentions::mentions;
 use super::program;
 
 /// Which script, and what runs it.
@@ -89,7 +88,7 @@ impl Script {
         };
         let image = |source: &str| match &self.runtime {
             Some(image) => image.clone(),
-            None => image_for(recipe, source),
+            None => recipe.manifest.image_for(source).to_owned(),
         };
         let path = self.path().map(Path::to_owned);
         let mut files = Files::default();
@@ -126,14 +125,6 @@ impl Script {
 /// A file's name alone: where it lies on the host is not the script's to know.
 fn file_name(path: &Path) -> Option<String> {
     path.file_name().map(|name| name.to_string_lossy().into_owned())
-}
-
-/// The image that holds what the script mentions, else the runtime's own.
-fn image_for(recipe: &Recipe, source: &str) -> String {
-    let fits = |image: &&ImageSpec| image.words.iter().any(|word| mentions(source, word));
-    let manifest = &recipe.manifest;
-    let found = manifest.images.iter().find(|(_, image)| fits(image));
-    found.map_or(&manifest.name, |(name, _)| name).clone()
 }
 
 fn text(what: &str, from: &mut dyn Read) -> anyhow::Result<String> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Transform;
+use super::words::mentions;
 
 /// A runtime's description, as its `runtime.toml` gives it.
 #[derive(Debug, Clone, Deserialize)]
@@ -243,6 +244,13 @@ impl Manifest {
         files.sort();
         files.dedup();
         files
+    }
+
+    /// The image for a script that nobody chose one for: the first whose [`words`](ImageSpec::words) the text mentions,
+    /// else the runtime's own.
+    pub fn image_for(&self, source: &str) -> &str {
+        let fits = |image: &&ImageSpec| image.words.iter().any(|word| mentions(source, word));
+        self.images.iter().find(|(_, image)| fits(image)).map_or(&self.name, |(name, _)| name)
     }
 
     /// The images' names, the default one first.

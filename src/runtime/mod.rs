@@ -15,6 +15,7 @@ mod program;
 pub(crate) mod record;
 pub(crate) mod split;
 mod transform;
+mod words;
 
 pub(crate) use catalog::Beside;
 pub use catalog::{Catalog, CatalogError, Recipe};
@@ -28,3 +29,4 @@ pub(crate) use program::{Loading, Program, find, read_globals};
 pub use record::RecordError;
 pub use split::SplitError;
 pub use transform::Transform;
+pub use words::mentions;

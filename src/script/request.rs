@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// Where a script's text comes from.
@@ -22,7 +22,7 @@ pub enum Origin {
 ///
 /// It carries no environment: a script sees only what the executor gives every script. `Debug` leaves out the script's
 /// text and its input.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScriptRequest {
     /// Whose grant opened the gates.
@@ -53,7 +53,7 @@ pub struct ScriptRequest {
     #[serde(rename = "standardInput", default)]
     pub arguments_json: Option<String>,
     /// When the script is stopped. On the wire: seconds, fractions allowed.
-    #[serde(rename = "timeoutSeconds", deserialize_with = "seconds")]
+    #[serde(rename = "timeoutSeconds", deserialize_with = "seconds", serialize_with = "as_seconds")]
     pub timeout: Duration,
     /// Kept UTF-8 bytes of each output stream.
     pub max_output_bytes: usize,
@@ -62,6 +62,10 @@ pub struct ScriptRequest {
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
+}
+
+fn as_seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
 impl ScriptRequest {
@@ -132,6 +136,8 @@ mod tests {
         let request: ScriptRequest = serde_json::from_value(wire.clone()).unwrap();
         assert_eq!(request.timeout, Duration::from_millis(1500));
         assert_eq!(request.arguments_json.as_deref(), Some("{}"));
+        assert_eq!(serde_json::to_value(&request).unwrap()["timeoutSeconds"], 1.5);
+        assert_eq!(serde_json::from_value::<ScriptRequest>(serde_json::to_value(&request).unwrap()).unwrap(), request);
         wire["environment"] = json!({});
         assert!(serde_json::from_value::<ScriptRequest>(wire.clone()).is_err());
         wire.as_object_mut().unwrap().remove("environment");

@@ -39,7 +39,8 @@ impl Place {
         fs::write(path, content).unwrap();
     }
 
-    fn temporary(&self) -> PathBuf {
+    /// The folder for temporary files.
+    pub fn temporary(&self) -> PathBuf {
         self.0.path().join("temporary")
     }
 

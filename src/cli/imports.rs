@@ -1,9 +1,4 @@
-//! What a text mentions of what lies beside it.
-
-/// Whether `name` stands in the text as a word of its own.
-pub fn mentions(text: &str, name: &str) -> bool {
-    places(text, name).next().is_some()
-}
+//! Which of the modules beside it a JavaScript means.
 
 /// Whether a JavaScript means the module `name`: a path leads to it, its ending is there, or it is imported. A word that
 /// only happens to be its name does not count.
@@ -40,16 +35,6 @@ fn places<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_module_is_mentioned_only_as_a_word_of_its_own() {
-        assert!(mentions("import shapes", "shapes"));
-        assert!(mentions("from shapes.round import x", "shapes"));
-        assert!(mentions("import a, 'x/shapes.js'", "shapes"));
-        assert!(!mentions("import reshapes, shapes2, _shapes", "shapes"));
-        assert!(mentions("import './lib/a.js'", "./lib/"));
-        assert!(!mentions("import './library/a.js'", "./lib/"));
-    }
 
     #[test]
     fn javascript_means_a_module_by_path_ending_or_import() {

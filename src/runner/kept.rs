@@ -1,0 +1,91 @@
+//! The files that a script left, read back under caps.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use bytes::Bytes;
+use tempfile::TempDir;
+
+use super::policy::FilesOut;
+
+/// A file that a script left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptFile {
+    /// Its path in the script's directory, with `/` between its parts.
+    pub path: String,
+    /// What it holds: a stranger's bytes.
+    pub content: Bytes,
+}
+
+/// What a script left, in the order of paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptFiles {
+    /// The files within the caps.
+    pub files: Vec<KeptFile>,
+    /// The paths and lengths of those beyond them.
+    pub omitted: Vec<(String, u64)>,
+}
+
+/// Reads what the sandbox copied to `kept` inside this folder, and removes the folder.
+pub(super) async fn read(folder: TempDir, caps: FilesOut) -> io::Result<KeptFiles> {
+    let read = move || {
+        let root = folder.path().join("kept");
+        let mut paths = Vec::new();
+        list(&root, "", &mut paths)?;
+        paths.sort();
+        let mut kept = KeptFiles::default();
+        let mut room = caps.bytes;
+        for (path, bytes) in paths {
+            if kept.files.len() >= caps.count || bytes > room {
+                kept.omitted.push((path, bytes));
+                continue;
+            }
+            let mut content = Vec::new();
+            fs::File::open(root.join(&path))?.take(bytes).read_to_end(&mut content)?;
+            room -= bytes;
+            kept.files.push(KeptFile { path, content: content.into() });
+        }
+        Ok(kept)
+    };
+    tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?
+}
+
+/// The files below a folder that holds no links: the sandbox copies none.
+fn list(folder: &Path, prefix: &str, found: &mut Vec<(String, u64)>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // The guest's names are UTF-8.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let (path, kind) = (format!("{prefix}{name}"), entry.file_type()?);
+        if kind.is_dir() {
+            list(&entry.path(), &format!("{path}/"), found)?;
+        } else if kind.is_file() {
+            found.push((path, entry.metadata()?.len()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn files_beyond_the_caps_are_named_and_those_within_are_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        fs::create_dir_all(kept.join("sub")).unwrap();
+        for (path, content) in [("a", "12345"), ("b", "123"), ("sub/c", "12"), ("z", "")] {
+            fs::write(kept.join(path), content).unwrap();
+        }
+        let root = folder.path().to_owned();
+        let kept = read(folder, FilesOut { bytes: 7, count: 2 }).await.unwrap();
+        let files: Vec<_> = kept.files.iter().map(|file| (file.path.as_str(), file.content.as_ref())).collect();
+        assert_eq!(files, [("a", &b"12345"[..]), ("sub/c", b"12")]);
+        assert_eq!(kept.omitted, [("b".to_owned(), 3), ("z".to_owned(), 0)]);
+        assert!(!root.exists());
+    }
+}
