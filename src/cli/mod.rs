@@ -4,6 +4,7 @@ mod bench;
 pub mod exit;
 mod files;
 mod image;
+mod input;
 mod install;
 mod mentions;
 mod prepare;

@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::prepare::Script;
-use super::{exit, say, units};
+use super::{exit, input, say, units};
 
 #[derive(Args)]
 pub struct Run {
@@ -92,17 +92,22 @@ impl Run {
         call.files = prepared.files;
         call.limits = limits;
         call.keep = self.keep;
-        call.stdin = match self.stdin {
+        call.stdin = match &self.stdin {
             Some(path) => {
-                let bytes = std::fs::read(&path).with_context(|| format!("the input `{}`", path.display()))?;
+                let bytes = std::fs::read(path).with_context(|| format!("the input `{}`", path.display()))?;
                 Stdin::Bytes(bytes.into())
             }
-            None if prepared.took_stdin => Stdin::Closed,
-            None => Stdin::Stream(Box::new(tokio::io::stdin())),
+            None => Stdin::Closed,
         };
+        let is_ours = self.stdin.is_none() && !prepared.took_stdin;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("the asynchronous runtime cannot start")?;
-        let result = runtime.block_on(one(&executor, call, self.json));
+        let result = runtime.block_on(async {
+            if is_ours {
+                call.stdin = input::standard().await;
+            }
+            one(&executor, call, self.json).await
+        });
         // Dropping the runtime would wait for the thread that reads our standard input, which may never get any.
         runtime.shutdown_background();
         result
