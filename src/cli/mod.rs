@@ -8,6 +8,7 @@ mod files;
 mod grant;
 mod image;
 mod imports;
+mod input;
 mod install;
 #[cfg(feature = "mcp")]
 mod mcp;

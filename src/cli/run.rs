@@ -1,17 +1,16 @@
 //! `ampoule run`: one script, its output as it comes or as one JSON object.
 
-use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ampoule::{Call, CancellationToken, ExecuteError, Installer, Limits, Outcome, Sink, Status, Stdin, WasmExecutor};
 use anyhow::Context;
 use clap::Args;
-use tokio::runtime::Handle;
 
 use super::prepare::Script;
-use super::{exit, say, units};
+use super::{exit, input, say, units};
 
 #[derive(Args)]
 pub struct Run {
@@ -98,45 +97,17 @@ impl Run {
         let runtime = runtime.context("the asynchronous runtime cannot start")?;
         call.stdin = match self.stdin {
             Some(path) => {
-                let input = input(&path, call.limits.stdin_bytes, runtime.handle());
+                let input = input::of_file(&path, call.limits.stdin_bytes, runtime.handle());
                 input.with_context(|| format!("the input `{}`", path.display()))?
             }
             None if prepared.took_stdin => Stdin::Closed,
-            None => Stdin::Stream(Box::new(tokio::io::stdin())),
+            None => input::standard(),
         };
         let result = runtime.block_on(one(&executor, call, self.json));
         // Dropping the runtime would wait for the thread that reads our standard input, which may never get any.
         runtime.shutdown_background();
         result
     }
-}
-
-/// A file's content, of which no more is read than tells that it is too long; what comes from a pipe or a device, as it
-/// comes.
-fn input(path: &Path, bytes_at_most: usize, runtime: &Handle) -> io::Result<Stdin> {
-    let metadata = std::fs::metadata(path)?;
-    if metadata.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !metadata.is_file() {
-        let (input, mut gives) = tokio::io::duplex(64 << 10);
-        let path = path.to_owned();
-        // Opening a pipe waits for somebody who writes to it, which is time of the call's.
-        runtime.spawn(async move {
-            let given = async { tokio::io::copy(&mut tokio::fs::File::open(&path).await?, &mut gives).await };
-            match given.await {
-                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                    say(format_args!("the input `{}`: {error}", path.display()));
-                }
-                _ => {}
-            }
-        });
-        return Ok(Stdin::Stream(Box::new(input)));
-    }
-    let mut bytes = Vec::new();
-    let bound = (bytes_at_most as u64).saturating_add(1);
-    super::files::open(path)?.take(bound).read_to_end(&mut bytes)?;
-    Ok(Stdin::Bytes(bytes.into()))
 }
 
 /// Fails where there are too few descriptors to listen for an interrupt: the asynchronous runtime would panic.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{InstallError, Installer, Manifest, State};
+use crate::{Driver, InstallError, Installer, Manifest, Recipe, State};
 
 /// For each value that a job may name, the image or images that run it.
 #[derive(Debug, Clone, Default)]
@@ -18,10 +18,12 @@ enum Images {
 }
 
 impl AllowList {
-    /// Every runtime of the catalog that is installed and ready, by its name.
+    /// Every runtime of the catalog that is installed and ready, by its name. Those that run no scripts, such as the
+    /// filters of others, are left out.
     pub fn installed(installer: &Installer) -> Result<AllowList, InstallError> {
         let mut allowed = AllowList::default();
-        for recipe in installer.catalog().recipes() {
+        let runs_scripts = |recipe: &&Recipe| !matches!(recipe.manifest.driver, Driver::Program);
+        for recipe in installer.catalog().recipes().filter(runs_scripts) {
             let name = &recipe.manifest.name;
             if let State::Ready = installer.state(name)? {
                 allowed.0.insert(name.clone(), Images::Runtime(Box::new(recipe.manifest.clone())));
