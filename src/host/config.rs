@@ -195,8 +195,8 @@ impl HostConfig {
             absolute(path);
         }
         for scope in [&mut self.max_permissions.read, &mut self.max_permissions.write] {
-            if let Scope::Only(folders) = std::mem::take(scope) {
-                *scope = Scope::only(folders.into_iter().map(|given| {
+            if let Scope::Only(folders) = scope {
+                *scope = Scope::only(std::mem::take(folders).into_iter().map(|given| {
                     // It keeps the name that it was given by its relative path.
                     let name = given.name.or_else(|| relative_name(&given.path));
                     NamedFolder { path: folder.join(&given.path), name }
