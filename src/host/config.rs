@@ -124,7 +124,7 @@ pub enum ConfigError {
     },
     /// It is no TOML, or has a key or a value that cannot be.
     #[error("the host's configuration cannot be understood: {0}")]
-    Parse(#[from] toml::de::Error),
+    Parse(toml::de::Error),
     /// A value that cannot be meant.
     #[error("the host's configuration says {key} = {value}, but {expected}")]
     Value {
@@ -171,7 +171,7 @@ impl HostConfig {
 
     /// Reads and checks TOML. Relative paths in it are taken from `folder`.
     pub fn from_toml(text: &str, folder: &Path) -> Result<HostConfig, ConfigError> {
-        let mut config: HostConfig = toml::from_str(text)?;
+        let mut config: HostConfig = toml::from_str(text).map_err(ConfigError::Parse)?;
         config.settle(folder);
         config.check()?;
         Ok(config)
