@@ -21,7 +21,8 @@
 //! The parts, from the top: an [`Installer`] puts a runtime of the [`Catalog`] into a [`Home`]; a [`WasmExecutor`]
 //! loads it and makes [`Call`]s under [`Limits`]; an [`Outcome`] says how the script ended. [`ScriptExecutor`] is the
 //! seam for hosts that may run their scripts elsewhere too, and with the feature `contract` there is a suite that holds
-//! any of them to its claims.
+//! any of them to its claims. With the feature `host` there is a control plane to stand before an executor, which decides
+//! who may run what and writes it down, and with `task` tasks in several languages that run through it.
 
 #[cfg(feature = "client")]
 mod client;

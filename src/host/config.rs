@@ -124,7 +124,7 @@ pub enum ConfigError {
     },
     /// It is no TOML, or has a key or a value that cannot be.
     #[error("the host's configuration cannot be understood: {0}")]
-    Parse(#[from] toml::de::Error),
+    Parse(toml::de::Error),
     /// A value that cannot be meant.
     #[error("the host's configuration says {key} = {value}, but {expected}")]
     Value {
@@ -171,7 +171,7 @@ impl HostConfig {
 
     /// Reads and checks TOML. Relative paths in it are taken from `folder`.
     pub fn from_toml(text: &str, folder: &Path) -> Result<HostConfig, ConfigError> {
-        let mut config: HostConfig = toml::from_str(text)?;
+        let mut config: HostConfig = toml::from_str(text).map_err(ConfigError::Parse)?;
         config.settle(folder);
         config.check()?;
         Ok(config)
@@ -195,8 +195,8 @@ impl HostConfig {
             absolute(path);
         }
         for scope in [&mut self.max_permissions.read, &mut self.max_permissions.write] {
-            if let Scope::Only(folders) = std::mem::take(scope) {
-                *scope = Scope::only(folders.into_iter().map(|given| {
+            if let Scope::Only(folders) = scope {
+                *scope = Scope::only(std::mem::take(folders).into_iter().map(|given| {
                     // It keeps the name that it was given by its relative path.
                     let name = given.name.or_else(|| relative_name(&given.path));
                     NamedFolder { path: folder.join(&given.path), name }

@@ -34,7 +34,7 @@ pub enum TaskSetError {
     },
     /// It is no TOML, or has a key or a value that cannot be.
     #[error("the tasks cannot be understood: {0}")]
-    Parse(#[from] toml::de::Error),
+    Parse(toml::de::Error),
     /// A task that cannot be meant.
     #[error(transparent)]
     Task(#[from] TaskDefinitionError),
@@ -91,7 +91,7 @@ impl TaskSet {
 
     /// Reads TOML: a table `[tasks.ID]` for each task. Unknown keys are refused, and so is the whole when one task is.
     pub fn from_toml(text: &str, folder: impl Into<PathBuf>) -> Result<TaskSet, TaskSetError> {
-        let file: File = toml::from_str(text)?;
+        let file: File = toml::from_str(text).map_err(TaskSetError::Parse)?;
         let tasks = file.tasks.into_iter().map(|(id, entry)| {
             let mut builder = Task::builder(id)
                 .runtime(entry.runtime)

@@ -219,8 +219,8 @@ impl<State> TaskBuilder<State> {
     }
 
     /// Adds a file of the folder to the working directory.
-    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.task.files.push(path.into());
+    pub fn file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.task.files.push(file.into());
         self
     }
 

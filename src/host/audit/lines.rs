@@ -120,8 +120,18 @@ fn head_path(path: &Path) -> PathBuf {
 }
 
 fn parse_head(text: &str) -> Option<(u64, String)> {
-    let (number, hash) = text.trim_end().split_once(' ')?;
+    let (number, hash) = text.trim().split_once(' ')?;
     Some((number.parse().ok()?, hash.to_owned()))
+}
+
+/// Writes down the end of the chain beside the file: always as many bytes, over those that were there, since to empty a
+/// file first makes some file systems wait for the disk.
+fn note(path: &Path, head: &Head) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(head_path(path))?.write_all(format!("{:>20} {}\n", head.number, head.hash).as_bytes())
 }
 
 /// A file that was made is there after a crash only when its folder was written, too.
@@ -226,7 +236,7 @@ impl Open {
         self.length += line.len() as u64;
         self.head = head.clone();
         // A help for `verify`, which can do without.
-        if let Err(error) = fs::write(head_path(path), format!("{} {}\n", head.number, head.hash)) {
+        if let Err(error) = note(path, &head) {
             tracing::warn!(%error, path = %head_path(path).display(), "the audit's head was not noted");
         }
         Ok(head)
