@@ -40,6 +40,8 @@ pub(super) struct Connections {
     /// Each connection's task holds a receiver of it.
     tasks: watch::Sender<()>,
     head_time: Duration,
+    /// How many connections make way at once.
+    make_way: usize,
 }
 
 impl Connections {
@@ -49,6 +51,7 @@ impl Connections {
             idle: Idle::default(),
             tasks: watch::Sender::new(()),
             head_time: requests.head_time,
+            make_way: (requests.connections / 64).max(1),
         }
     }
 
@@ -107,12 +110,15 @@ impl Connections {
         }
     }
 
-    /// A seat for the next connection. Where none is free, the connection that has idled for the longest makes way.
+    /// A seat for the next connection. Where none is free, the connections that have idled for the longest make way: a
+    /// few at once, since who opened so many will go on.
     async fn seat(&self) -> OwnedSemaphorePermit {
         if let Ok(seat) = self.seats.clone().try_acquire_owned() {
             return seat;
         }
-        self.idle.close_one();
+        for _ in 0..self.make_way {
+            self.idle.close_one();
+        }
         self.seats.clone().acquire_owned().await.expect("it is never closed")
     }
 

@@ -47,7 +47,7 @@ pub struct Requests {
     pub head_time: Duration,
     /// From a request's head to the end of its body. Default: 30 s. On breach: 408.
     pub body_time: Duration,
-    /// Connections that are open at once. Default: 4,096. On breach: the one that has been idle for the longest is
+    /// Connections that are open at once. Default: 4,096. On breach: those that have been idle for the longest are
     /// closed; where none is idle, who comes waits.
     pub connections: usize,
 }
