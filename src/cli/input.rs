@@ -46,22 +46,25 @@ pub fn of_file(path: &Path, bytes_at_most: usize, runtime: &Handle) -> io::Resul
 #[cfg(unix)]
 fn has_ended() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::fs::{FileType, fstat, tell};
+    use rustix::fs::tell;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
     // The other end of a pipe may still be about to close it.
     const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
     let stdin = io::stdin();
-    let Ok(found) = fstat(&stdin) else { return false };
-    match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile => tell(&stdin).is_ok_and(|at| i64::try_from(at).is_ok_and(|at| at >= found.st_size)),
-        FileType::Fifo | FileType::Socket => {
-            let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
-            let polled = poll(&mut wanted, Some(&PATIENCE));
-            let seen = wanted[0].revents();
-            polled.is_ok() && seen.contains(PollFlags::HUP) && !seen.contains(PollFlags::IN)
-        }
-        FileType::CharacterDevice => std::fs::metadata("/dev/null")
-            .is_ok_and(|null| std::os::unix::fs::MetadataExt::rdev(&null) == found.st_rdev as u64),
-        _ => false,
+    let file = stdin.as_fd().try_clone_to_owned().map(std::fs::File::from);
+    let Ok(found) = file.and_then(|file| file.metadata()) else { return false };
+    let kind = found.file_type();
+    if kind.is_file() {
+        tell(&stdin).is_ok_and(|at| at >= found.len())
+    } else if kind.is_fifo() || kind.is_socket() {
+        let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
+        let polled = poll(&mut wanted, Some(&PATIENCE));
+        let seen = wanted[0].revents();
+        polled.is_ok() && seen.contains(PollFlags::HUP) && !seen.contains(PollFlags::IN)
+    } else {
+        let is_null = |null: std::fs::Metadata| null.rdev() == found.rdev();
+        kind.is_char_device() && std::fs::metadata("/dev/null").is_ok_and(is_null)
     }
 }
 
