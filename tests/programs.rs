@@ -9,7 +9,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use ampoule::{Access, Call, CallError, ExecuteError, Status};
-use program::{Place, Ran, Running};
+use program::{Place, Ran};
 
 /// A place with a home of its own, and a folder to put programs in.
 struct Programs(Place);
@@ -292,6 +292,7 @@ fn a_segment_that_does_not_fit_is_the_program_s_fault() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_compiler_ends_with_the_process_that_started_it() {
+    use program::Running;
     let programs = Programs::new();
     let work: String =
         (0..60_000).map(|n| format!("(func (result i32) (i32.add (i32.const {n}) (i32.const 1)))")).collect();

@@ -86,7 +86,7 @@ async fn how_long_each_part_took_is_told() {
 }
 
 /// A collector of spans, which keeps what is posted to it.
-#[cfg(feature = "otlp")]
+#[cfg(all(unix, feature = "otlp"))]
 fn collector() -> (std::net::SocketAddr, std::sync::mpsc::Receiver<Vec<u8>>) {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
