@@ -204,13 +204,19 @@ fn output_is_cut_at_its_limit_and_the_program_says_so() {
     assert!(ran.stderr.starts_with("eeeeeeeeeampoule: "), "{}", ran.stderr);
 }
 
+/// The keys of an object, sorted: their order in it says nothing.
+fn keys(value: &Value) -> Vec<String> {
+    let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+    keys.sort_unstable();
+    keys
+}
+
 /// The one object on standard output, whose every key is known.
 #[track_caller]
 fn object(ran: &Ran) -> Value {
     assert_eq!(ran.stderr, "");
     assert_eq!(ran.stdout.matches('\n').count(), 1, "{}", ran.stdout);
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(
         keys(&object),
         ["exitCode", "standardError", "standardOutput", "status", "timedOut", "truncated", "usage"]
@@ -436,7 +442,6 @@ fn a_bench_prints_one_object_of_a_fixed_shape() {
     let ran = place.end(command.args(["--vs", &native]));
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{}", ran.stdout);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let times = ["medianMs", "minMs", "p99Ms"];
     let mut wanted = ["runs", "jobs", "callsPerSecond", "fuelUsed", "native", "ratio"].to_vec();
     wanted.extend(times);
@@ -494,6 +499,6 @@ fn the_home_is_the_option_s_before_the_environment_s() {
     assert!(list.stdout.contains("missing"), "{list:?}");
     place
         .end(&mut place.ampoule(["runtime", "verify", "--home", "two"]))
-        .prints("javascript: missing\npython: missing\nsh: missing\n");
+        .prints("javascript: missing\npython: missing\nsh: missing\ntypescript: missing\n");
     assert!(!place.path("two").exists(), "looking makes no home");
 }

@@ -271,9 +271,10 @@ async fn what_the_filter_takes_of_fuel_is_the_call_s() {
     let executor = executor();
     let fuel = async |name: &str| run(&executor, Call::new("console.log(1)").name(name)).await.usage.fuel;
     let (filtered, plain) = (fuel("a.ts").await, fuel("a.js").await);
-    assert!(filtered > plain, "{filtered} and {plain}");
+    assert!(filtered > plain + 20_000, "{filtered} and {plain}");
     let mut limits = Limits::default();
-    limits.fuel = Some(plain);
+    // Two calls of one script differ by some hundred units.
+    limits.fuel = Some(plain + 10_000);
     let call = |name: &str| Call::new("console.log(1)").name(name).limits(limits.clone());
     for (name, status) in [("a.js", Status::Exited(0)), ("a.ts", Status::OutOfFuel)] {
         let outcome = executor.call("javascript", call(name), &CancellationToken::new()).await.unwrap();

@@ -20,7 +20,7 @@ pub(super) struct Watched {
 struct Spawned(JoinHandle<Result<Outcome, ExecuteError>>);
 
 /// Dropping a future takes no longer, unless it blocks its thread.
-const DROPPED_WITHIN: Duration = Duration::from_millis(100);
+const DROPPED_WITHIN: Duration = Duration::from_secs(1);
 
 impl Spawned {
     /// Has the executor's future dropped, so that what it holds is free before its slot is. One that blocks its thread

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -35,16 +35,16 @@ pub(super) async fn read(folder: TempDir, caps: FilesOut) -> io::Result<KeptFile
         let root = folder.path().join("kept");
         let mut paths = Vec::new();
         list(&root, "", &mut paths)?;
-        paths.sort();
+        paths.sort_by(|one, other| one.path.cmp(&other.path));
         let mut kept = KeptFiles::default();
         let mut room = caps.bytes;
-        for (path, bytes) in paths {
+        for Found { path, place, bytes } in paths {
             if kept.files.len() >= caps.count || bytes > room {
                 kept.omitted.push((path, bytes));
                 continue;
             }
             let mut content = Vec::new();
-            fs::File::open(root.join(&path))?.take(bytes).read_to_end(&mut content)?;
+            fs::File::open(place)?.take(bytes).read_to_end(&mut content)?;
             room -= bytes;
             kept.files.push(KeptFile { path, content: content.into() });
         }
@@ -53,8 +53,15 @@ pub(super) async fn read(folder: TempDir, caps: FilesOut) -> io::Result<KeptFile
     tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?
 }
 
+/// A file below the folder: what the guest called it, and where the host's own listing says it lies.
+struct Found {
+    path: String,
+    place: PathBuf,
+    bytes: u64,
+}
+
 /// The files below a folder that holds no links: the sandbox copies none.
-fn list(folder: &Path, prefix: &str, found: &mut Vec<(String, u64)>) -> io::Result<()> {
+fn list(folder: &Path, prefix: &str, found: &mut Vec<Found>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         // The guest's names are UTF-8.
@@ -63,7 +70,7 @@ fn list(folder: &Path, prefix: &str, found: &mut Vec<(String, u64)>) -> io::Resu
         if kind.is_dir() {
             list(&entry.path(), &format!("{path}/"), found)?;
         } else if kind.is_file() {
-            found.push((path, entry.metadata()?.len()));
+            found.push(Found { path, place: entry.path(), bytes: entry.metadata()?.len() });
         }
     }
     Ok(())

@@ -8,8 +8,10 @@
 //! blocking work, so that the call's own thread is there when a timeout is due.
 
 use std::mem;
+use std::sync::LazyLock;
 
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::p1::WasiP1Ctx;
 use wasmtime_wasi::p1::types::{Errno, Error, Fd};
@@ -22,8 +24,16 @@ use super::wasi::{Guarded, Result};
 /// The length of a directory entry before its name.
 const HEAD: usize = 24;
 
-/// The longest name that file systems take.
-const LONGEST_NAME: usize = 255;
+/// Few names are longer, and where many are, the directory is listed once more. Room for the longest would be megabytes,
+/// which the allocator keeps for each thread that listed.
+const USUAL_NAME: usize = 40;
+
+/// As many are listed elsewhere at once as there are cores. More would take no less time, and each thread that ever did it
+/// keeps memory for the next.
+static PLACES: LazyLock<Semaphore> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Semaphore::new(cores)
+});
 
 /// A directory of fewer entries is listed in less time than it takes to hand it to another thread and back.
 const FEW: u64 = 64;
@@ -36,11 +46,13 @@ impl Guarded {
         if entries < FEW && !self.sees_host_folders {
             return list(&mut self.inner, fd, entries).await;
         }
+        let place = PLACES.acquire().await.map_err(|closed| Error::trap(wasmtime::Error::msg(closed.to_string())))?;
         let nothing = WasiCtxBuilder::new().build_p1();
         let mut inner = mem::replace(&mut self.inner, nothing);
         let host = Handle::current();
         let listed = elsewhere(move || {
             let listing = host.block_on(list(&mut inner, fd, entries));
+            drop(place);
             (inner, listing)
         });
         // Without it there is no context to go on with: the call ends with what went wrong.
@@ -52,7 +64,7 @@ impl Guarded {
 
 /// All that is in a directory of perhaps so many entries.
 async fn list(context: &mut WasiP1Ctx, fd: Fd, entries: u64) -> Result<Listing> {
-    let entry = HEAD + LONGEST_NAME;
+    let entry = HEAD + USUAL_NAME;
     let mut length = (entries as usize).saturating_add(3).saturating_mul(entry).clamp(4096, 8 << 20);
     loop {
         let mut bytes = vec![0; length];

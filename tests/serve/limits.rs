@@ -41,11 +41,15 @@ async fn a_tenant_has_ceilings_of_its_own() {
 #[tokio::test]
 async fn beyond_a_tenant_s_queue_it_is_429_and_others_are_served() {
     let server = Server::start("[concurrency]\nslots = 4\nslots-per-tenant = 1\nqueue-per-tenant = 1");
-    let (first, second) = (sleeps(1.0, "a"), sleeps(0.0, "a"));
-    let both = async { tokio::join!(server.run(&first), server.run(&second)) };
+    let (first, second) = (sleeps(3.0, "a"), sleeps(0.0, "a"));
+    let after_it = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        server.run(&second).await
+    };
+    let both = async { tokio::join!(server.run(&first), after_it) };
     let third = async {
         // By now the first runs and the second waits.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_millis(1500)).await;
         let refused = server.run(&sleeps(0.0, "a")).await;
         refused.is_problem(429, None, "1 calls of the tenant wait for one of its 1 slots");
         assert_eq!(refused.header("retry-after"), Some("1"));
