@@ -158,8 +158,9 @@ async fn all() {
         after.2
     );
     assert!(after.1 <= descriptors && after.2 <= threads, "{after:?}");
-    // Three thousand scripts more left it smaller than before: what is allowed is the allocator's, not the scripts'.
-    assert!(after.0 < bytes + bytes / 10 + (16 << 20), "{bytes} {after:?}");
+    // What the allocator holds for its threads goes up and down by some 50 MiB from run to run, and three thousand scripts
+    // left no more than a thousand. Small leaks are for the ten thousand calls of `tests/memory.rs` to find.
+    assert!(after.0 < bytes + bytes / 4 + (32 << 20), "{bytes} {after:?}");
 }
 
 /// The latest, and which it was, and how many were too late.
