@@ -72,7 +72,7 @@ fn default_script_name() -> String {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Driver {
-    /// A WASI command: `_start` runs it, the script lies in the working directory and is the first argument.
+    /// A WASI command: `_start` runs it, the script lies in the working directory and is `argv[0]`.
     Command,
     /// A WASI command that is itself what a call runs: `_start`, with the call's arguments alone. There is no script.
     Program,
