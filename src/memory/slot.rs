@@ -100,6 +100,13 @@ pub(super) struct Region {
 /// copied after every later call, and the next tenants must not pay for one that wrote far more than usual.
 const COPY_BACK_AT_MOST: usize = 8 << 20;
 
+/// From so many bytes on, pages that a call left as they were are given up instead of kept: looking at them after every
+/// call takes longer than faulting in again the few that a call writes.
+const KEEP_UNWRITTEN_AT_MOST: usize = 2 << 20;
+
+/// What is compared with the image and copied back as a whole. A divisor of every system's page size.
+const COPIED_AT_ONCE: usize = 4096;
+
 impl Region {
     /// Reserves `reserved` bytes and lays the image at their start.
     pub fn new(image: &ImageFile, reset: Reset, reserved: usize) -> io::Result<Region> {
@@ -157,7 +164,8 @@ impl Region {
         }
     }
 
-    /// Copies back every page that any call wrote since the image was mapped.
+    /// Copies back every page that any call wrote since the image was mapped. When the last call wrote few of many, an
+    /// earlier one wrote far more than usual, and the slot is mapped anew.
     ///
     /// A page becomes this process's own by a fault, in a call or between two (`mlockall` breaks the sharing of all of
     /// them). When there was none since the pages were last listed, they are the same, and the walk over the page
@@ -172,14 +180,24 @@ impl Region {
             scanner.written(base, len, |run| self.written.push(run.start..run.end.min(len)))?;
             self.complete = faults;
         }
-        if self.written.iter().map(Range::len).sum::<usize>() > COPY_BACK_AT_MOST {
+        let kept = self.written.iter().map(Range::len).sum::<usize>();
+        if kept > COPY_BACK_AT_MOST {
             return self.remap(image);
         }
-        let written = std::mem::take(&mut self.written);
+        let (written, mut copied) = (std::mem::take(&mut self.written), 0);
         for run in &written {
-            self.bytes_mut()[run.clone()].copy_from_slice(&image.bytes()[run.clone()]);
+            let pages = self.bytes_mut()[run.clone()].chunks_mut(COPIED_AT_ONCE);
+            for (page, original) in pages.zip(image.bytes()[run.clone()].chunks(COPIED_AT_ONCE)) {
+                if page != original {
+                    page.copy_from_slice(original);
+                    copied += page.len();
+                }
+            }
         }
         self.written = written;
+        if kept > KEEP_UNWRITTEN_AT_MOST && copied < kept / 4 {
+            return self.remap(image);
+        }
         Ok(())
     }
 
@@ -239,6 +257,28 @@ mod tests {
                 assert!(region.bytes_mut()[4 * PAGE..].iter().all(|byte| *byte == 0), "{way:?}");
                 region.reset(&image, way, scanner.as_ref()).unwrap();
             }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pages_that_one_call_wrote_are_given_up_by_the_next_that_writes_few() {
+        let image = image(2 * KEEP_UNWRITTEN_AT_MOST / PAGE);
+        let Ok(scanner) = Scanner::new() else { return };
+        let mut region = Region::new(&image, Reset::Scan, image.len()).unwrap();
+        let kept = |region: &Region| {
+            let mut kept = 0;
+            scanner.written(region.base(), region.size(), |run| kept += run.len()).unwrap();
+            kept
+        };
+        for _ in 0..2 {
+            region.bytes_mut().fill(0xEE);
+            region.reset(&image, Reset::Scan, Some(&scanner)).unwrap();
+            assert_eq!(kept(&region), image.len());
+            region.bytes_mut()[PAGE] ^= 0xFF;
+            region.reset(&image, Reset::Scan, Some(&scanner)).unwrap();
+            assert_eq!(kept(&region), 0);
+            assert!(region.bytes_mut() == image.bytes());
         }
     }
 

@@ -3,6 +3,7 @@ others are `stdio` and a command, or `http` and an address."""
 
 import asyncio
 import base64
+import os
 import sys
 import time
 from contextlib import asynccontextmanager
@@ -17,7 +18,8 @@ from mcp.types import CancelledNotification, CancelledNotificationParams, Client
 @asynccontextmanager
 async def connected(kind, *where):
     if kind == "stdio":
-        streams = stdio_client(StdioServerParameters(command=where[0], args=list(where[1:]), env=None))
+        # Left to itself the client passes on a few variables only, and not the one that says where the runtimes are.
+        streams = stdio_client(StdioServerParameters(command=where[0], args=list(where[1:]), env=dict(os.environ)))
     else:
         streams = streamablehttp_client(where[0])
     async with streams as (read, write, *_):
