@@ -111,6 +111,35 @@ fn an_added_runtime_is_listed_and_runs_scripts_by_their_extension() {
     added.ampoule(&["run", "--no-install", "script.echo"]).prints("what is written\n");
 }
 
+/// Writes its arguments, each with a NUL behind it.
+const ARGUMENTS: &str = r#"(module
+    (import "wasi_snapshot_preview1" "args_sizes_get" (func $sizes (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (func (export "_start")
+        (drop (call $sizes (i32.const 0) (i32.const 4)))
+        (drop (call $args (i32.const 1024) (i32.const 2048)))
+        (i32.store (i32.const 0) (i32.const 2048))
+        (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
+
+#[test]
+fn a_command_gets_its_script_where_its_manifest_says() {
+    let added = Added::new();
+    added.0.write("recipe/bin/echo.wasm", wat::parse_str(ARGUMENTS).unwrap());
+    added.0.write("script.echo", "");
+    for (arguments, printed) in [
+        ("", "script.echo\0one\0two words\0"),
+        ("arguments = ['echo', '-q', '{script}']\n", "echo\0-q\0script.echo\0one\0two words\0"),
+        ("arguments = ['echo', '{script}', '--']\n", "echo\0script.echo\0--\0one\0two words\0"),
+    ] {
+        added.changed("module =", &format!("{arguments}module =")).adds("recipe");
+        added.ampoule(&["run", "script.echo", "--", "one", "two words"]).prints(printed);
+        added.ampoule(&["runtime", "remove", "echo"]).prints("");
+    }
+    added.changed("module =", "arguments = ['echo']\nmodule =").refuses(&["`arguments`", "{script}"]);
+}
+
 #[test]
 fn a_manifest_can_be_named_itself() {
     let added = Added::new();

@@ -81,7 +81,12 @@ fn a_call_beyond_a_limit_ends_with_126() {
 #[test]
 fn a_runtime_that_there_is_not_ends_with_127_and_names_those_there_are() {
     let place = Place::new();
-    place.run(["--runtime", "ruby", "-e", "1"]).fails(127, &["no runtime named `ruby`", "python, python-data"]);
+    let ran = place.run(["--runtime", "ruby", "-e", "1"]);
+    ran.fails(127, &["no runtime named `ruby`", "python, python-data"]);
+    // What runs no scripts is none of them.
+    assert!(!ran.stderr.contains("typescript"), "{}", ran.stderr);
+    place.run(["--runtime", "typescript", "-e", "1"]).fails(125, &["`typescript` runs no scripts"]);
+    place.run(["--runtime", "python"]).fails(125, &["there is no script", "-e CODE"]);
 }
 
 #[test]
@@ -271,6 +276,22 @@ fn json_says_how_a_script_was_stopped_and_keeps_what_it_wrote() {
 }
 
 #[test]
+fn json_says_why_there_is_no_outcome() {
+    let place = Place::new();
+    for (words, code, said) in [
+        (&["--fuel", "0", "-e", "1"][..], 126, "`fuel` is 0"),
+        (&["--runtime", "ruby", "-e", "1"], 127, "no runtime named `ruby`"),
+        (&["none.py"], 125, "the script `none.py`"),
+    ] {
+        let ran = place.run(["--json"].iter().chain(words));
+        ran.fails(code, &[said]);
+        let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(keys(&object), ["error"]);
+        assert!(object["error"].as_str().unwrap().contains(said), "{object}");
+    }
+}
+
+#[test]
 fn json_says_that_output_was_cut() {
     let object = object(&Place::new().run(["--json", "--max-output", "3", "-e", "print('aä€')"]));
     // A character is never split: the third byte would end in the middle of the last.
@@ -343,6 +364,31 @@ fn files_and_folders_are_given_by_name() {
     place.run(["--file", "none", "-e", code]).fails(125, &["--file `none`"]);
 }
 
+#[test]
+fn two_files_of_one_name_are_not_given_one_for_the_other() {
+    let place = Place::new();
+    place.write("one/x", "1");
+    place.write("two/x", "2");
+    place.write("three/x/y", "3");
+    for other in ["two/x", "one/x", "three/x"] {
+        place
+            .run(["--file", "one/x", "--file", other, "-e", "1"])
+            .fails(125, &[other, "another `x` already", "rename"]);
+    }
+    place.run(["--file", "three/x", "--file", "one/x", "-e", "1"]).fails(125, &["one/x", "another `x` already"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_script_comes_from_a_pipe_that_has_a_name() {
+    let place = Place::new();
+    assert!(std::process::Command::new("mkfifo").arg(place.path("script.py")).status().unwrap().success());
+    let path = place.path("script.py");
+    let writer = std::thread::spawn(move || fs::write(path, "print('through a pipe')").unwrap());
+    place.run(["script.py"]).prints("through a pipe\n");
+    writer.join().unwrap();
+}
+
 #[cfg(unix)]
 #[test]
 fn a_reader_that_goes_away_ends_the_script_quietly_with_141() {
@@ -412,6 +458,33 @@ fn an_interrupt_ends_with_130_and_a_termination_with_143_and_nothing_is_left_beh
         let ran = Ran::of(running.end_with(b""));
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(code), said));
         assert!(place.left().is_empty(), "{:?}", place.left());
+    }
+}
+
+/// A reader that takes the first line and then nothing, though it stays.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_run_whose_reader_takes_nothing() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let place = Place::new();
+    place.write("tasks.toml", "[tasks.t]\nruntime = 'python'\nentrypoint = 't.py'\n");
+    place.write("t.py", "print('ready', flush=True)\nwhile True: print('x' * 10000)");
+    for words in [&["run", "--no-install", "t.py"][..], &["task", "run", "t"]] {
+        for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+            let mut command = place.ampoule(words);
+            let mut running = Running::start(command.env_remove("AMPOULE_HOST"));
+            let mut stdout = running.0.stdout.take().unwrap();
+            let mut line = [0; 6];
+            stdout.read_exact(&mut line).unwrap();
+            assert_eq!(&line, b"ready\n");
+            // Long enough for every pipe to be full.
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            kill_process(Pid::from_child(&running.0), signal).unwrap();
+            let asked = std::time::Instant::now();
+            assert_eq!(running.0.wait().unwrap().code(), Some(code), "{words:?}");
+            assert!(asked.elapsed() < std::time::Duration::from_secs(10), "{:?}", asked.elapsed());
+            assert!(place.left().is_empty(), "{:?}", place.left());
+        }
     }
 }
 

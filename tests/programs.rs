@@ -99,6 +99,26 @@ fn a_program_is_compiled_once_and_known_by_its_digest() {
 }
 
 #[test]
+fn a_compiled_program_runs_by_its_name() {
+    let programs = Programs::new();
+    programs.put("echo.wasm", &echo());
+    let name = programs.ampoule(&["compile", "echo.wasm"]).stdout.trim().to_owned();
+    let ran = programs.ampoule(&["run", "--no-install", "--runtime", &name, "--", "a"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), "program.wasm\0a\0"), "{}", ran.stderr);
+    programs.ampoule(&["run", "--runtime", &name, "-e", "1"]).fails(125, &[&name, "runs no scripts"]);
+}
+
+#[test]
+fn a_program_in_text_form_runs() {
+    let programs = Programs::new();
+    programs.0.write("echo.wat", echo());
+    let ran = programs.ampoule(&["run", "echo.wat", "--", "a"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), "echo.wat\0a\0"), "{}", ran.stderr);
+    programs.0.write("wrong.wat", "(module (func $twice) (func $twice))");
+    programs.ampoule(&["run", "wrong.wat"]).fails(125, &["the program `wrong.wat`", "duplicate func identifier"]);
+}
+
+#[test]
 fn a_compiled_program_is_listed_and_can_be_removed() {
     let programs = Programs::new();
     programs.put("echo.wasm", &echo());

@@ -9,7 +9,7 @@ use anyhow::{bail, ensure};
 use clap::{Args, Subcommand};
 
 use super::control::{HostArgs, place_of};
-use super::exit;
+use super::{exit, printable};
 
 #[derive(Subcommand)]
 pub enum Audit {
@@ -87,7 +87,7 @@ impl Audit {
     }
 }
 
-/// An entry as one line for a person. Names come from callers: what could move the cursor is shown escaped.
+/// An entry as one line for a person. Names come from callers.
 fn readable(line: &Line) -> String {
     let entry = &line.entry;
     let what = match (entry.event, &entry.denied, &entry.ended) {
@@ -99,5 +99,5 @@ fn readable(line: &Line) -> String {
         (event, ..) => format!("{event:?}").to_lowercase(),
     };
     let text = format!("{} {} {} {}/{} {what}", line.time, entry.call, entry.tenant, entry.skill, entry.script);
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    printable(&text)
 }

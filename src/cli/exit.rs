@@ -36,10 +36,14 @@ Exit codes of `run`: the script's own, or
   141  whoever read the output went away
   143  asked to end (SIGTERM)";
 
-/// Not installed, and the user said not to install.
+/// Not ready, and the user said not to install.
 #[derive(Debug, thiserror::Error)]
-#[error("the runtime `{0}` is not installed, and --no-install was given: run `ampoule runtime install {0}`")]
-pub struct NotInstalled(pub String);
+#[error("the runtime `{image}` {why}, and --no-install was given: run `ampoule runtime install {image}`")]
+pub struct NotInstalled {
+    pub image: String,
+    /// How it is.
+    pub why: String,
+}
 
 /// Not compiled, and the user said not to.
 #[derive(Debug, thiserror::Error)]

@@ -45,12 +45,19 @@ impl Files {
         let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
         let name = name.with_context(|| format!("--file `{shown}` has no name that a script could use"))?;
         if metadata.is_dir() {
-            self.add_folder(path, &name, &|_| true)?;
-            return Ok(());
+            ensure!(!self.has(&name), "--file `{shown}`: the script is given another `{name}` already; rename one");
+            return self.add_folder(path, &name, &|_| true);
         }
         ensure!(metadata.is_file(), "--file `{shown}` is neither a file nor a folder");
-        self.add(path, name)?;
-        Ok(())
+        ensure!(!self.has(&name), "--file `{shown}`: the script is given another `{name}` already; rename one");
+        self.add(path, name)
+    }
+
+    /// Whether there is a file or a folder of this name.
+    fn has(&self, name: &str) -> bool {
+        self.paths
+            .iter()
+            .any(|path| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
 
     /// The modules in the script's folder that its text mentions, or the text of another that is given.

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Subcommand;
 
 use super::control::HostArgs;
-use super::{exit, say, units};
+use super::{exit, printable, say, units};
 
 #[derive(Subcommand)]
 pub enum Grants {
@@ -85,8 +85,8 @@ impl Grants {
                 };
                 grant.pin = pin;
                 if let Some(expires) = expires {
-                    let end = SystemTime::now().checked_add(expires);
-                    grant.expires = Some(end.context("--expires is further away than time goes")?);
+                    let end = SystemTime::now().checked_add(expires).filter(|end| *end <= Grant::latest());
+                    grant.expires = Some(end.context("--expires is after the year 9999: leave it out for no end")?);
                 }
                 let id = grant.id.clone();
                 store(host)?.add(grant).await.map_err(failed)?;
@@ -107,7 +107,8 @@ impl Grants {
                     };
                     let pin = grant.pin.map_or(String::new(), |pin| format!("  pin {pin}"));
                     let script = grant.script.unwrap_or_else(|| "*".into());
-                    writeln!(io::stdout(), "{}  {}  {}/{script}  {until}{pin}", grant.id, grant.tenant, grant.skill)?;
+                    let line = format!("{}  {}  {}/{script}  {until}{pin}", grant.id, grant.tenant, grant.skill);
+                    writeln!(io::stdout(), "{}", printable(&line))?;
                 }
             }
             Grants::Revoke { host, id } => {

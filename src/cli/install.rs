@@ -20,13 +20,13 @@ pub fn install(installer: &Installer, image: &str, from: &InstallFrom) -> anyhow
 pub fn ensure(installer: &Installer, image: &str, may_install: bool) -> anyhow::Result<()> {
     let why = match installer.state(image)? {
         State::Ready => return Ok(()),
-        State::Missing => "is not installed yet".to_owned(),
+        State::Missing => "is not installed".to_owned(),
         State::Outdated => "is of another version of ampoule".to_owned(),
         State::Damaged(error) => format!("is damaged ({error})"),
         _ => "cannot be used".to_owned(),
     };
     if !may_install {
-        return Err(NotInstalled(image.to_owned()).into());
+        return Err(NotInstalled { image: image.to_owned(), why }.into());
     }
     say(format_args!("the runtime `{image}` {why}; installing it, once: this takes two to five minutes"));
     install(installer, image, &InstallFrom::default())

@@ -29,7 +29,7 @@ impl Mcp {
             let mut asked = signals::Ends::new()?;
             tokio::select! {
                 ended = mcp::serve_stdio(runner.clone(), end.clone()) => ended.context("the client does not speak the protocol")?,
-                () = asked.next() => {}
+                _ = asked.next() => {}
             }
             runner.stop();
             Ok(exit::OK)

@@ -18,11 +18,11 @@ mod run;
 mod runtime;
 #[cfg(feature = "serve")]
 mod serve;
-#[cfg(feature = "serve")]
 mod signals;
 mod task;
 mod telemetry;
 mod units;
+mod writing;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -102,6 +102,11 @@ fn bear_the_limit_on_files() {
 /// There is no such limit on this system.
 #[cfg(not(unix))]
 fn bear_the_limit_on_files() {}
+
+/// A text from somebody else, such as a name: what could move the cursor or hide something is shown escaped.
+fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
 
 /// Says something on standard error. Whoever reads it may have gone away: then nobody is to be told.
 fn say(what: impl Display) {

@@ -29,8 +29,8 @@ pub struct Script {
     /// Copy a file, or a folder with all that is in it, into the script's directory; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     given: Vec<PathBuf>,
-    /// The script's file, a WASI program (.wasm), or - for standard input
-    #[arg(required_unless_present = "eval")]
+    /// The script's file, a WASI program (.wasm or .wat), or - for standard input
+    #[arg(required_unless_present_any = ["eval", "runtime"])]
     script: Option<PathBuf>,
 }
 
@@ -59,18 +59,27 @@ impl Script {
 
     /// Reads the script, finds its runtime, and installs that unless it is there or `may_install` is false.
     pub fn prepare(self, installer: &Installer, may_install: bool) -> anyhow::Result<Prepared> {
-        let prepared = match self.path() {
-            Some(path) if self.runtime.is_none() && program::is_program(path)? => {
-                let mut files = Files::default();
-                for given in &self.given {
-                    files.give(given)?;
-                }
-                let image = program::ready(installer, path, may_install)?;
-                let (source, files) = (String::new(), files.into_inner());
-                return Ok(Prepared { image, name: file_name(path), source, files, took_stdin: false });
+        let program = match (&self.runtime, self.path()) {
+            (Some(image), _) if !installer.runs_scripts(image)? => {
+                let nothing_to_run = self.script.is_none() && self.eval.is_none();
+                ensure!(nothing_to_run, "`{image}` runs no scripts: it is a program itself");
+                ensure_installed(installer, image, may_install)?;
+                Some((image.clone(), None))
             }
-            _ => self.script(installer)?,
+            (None, Some(path)) if program::is_program(path)? => {
+                Some((program::ready(installer, path, may_install)?, file_name(path)))
+            }
+            _ => None,
         };
+        if let Some((image, name)) = program {
+            let mut files = Files::default();
+            for given in &self.given {
+                files.give(given)?;
+            }
+            return Ok(Prepared { image, name, source: String::new(), files: files.into_inner(), took_stdin: false });
+        }
+        ensure!(self.script.is_some() || self.eval.is_some(), "there is no script: name a file, - or -e CODE");
+        let prepared = self.script(installer)?;
         ensure_installed(installer, &prepared.image, may_install)?;
         Ok(prepared)
     }

@@ -10,7 +10,8 @@ use anyhow::Context;
 use clap::Args;
 
 use super::prepare::Script;
-use super::{exit, input, say, units};
+use super::signals::Ends;
+use super::{exit, input, say, units, writing};
 
 #[derive(Args)]
 pub struct Run {
@@ -30,7 +31,7 @@ pub struct Run {
     /// Copy what the script left in its working directory to DIR; files it was given and did not change are left out
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Print one JSON object with the outcome instead of the output
+    /// Print one JSON object with the outcome instead of the output; with `error` alone where there is no outcome
     #[arg(long)]
     json: bool,
     /// Fail when the runtime is not installed or the program not compiled, instead of doing that
@@ -79,6 +80,16 @@ impl LimitArgs {
 
 impl Run {
     pub fn run(self, installer: &Installer) -> anyhow::Result<u8> {
+        let json = self.json;
+        let result = self.done(installer);
+        if let (true, Err(error)) = (json, &result) {
+            // Whoever reads the object need not look elsewhere for what is wrong.
+            writeln!(io::stdout(), "{}", serde_json::json!({ "error": format!("{error:#}") }))?;
+        }
+        result
+    }
+
+    fn done(self, installer: &Installer) -> anyhow::Result<u8> {
         let limits = self.limits.limits();
         limits.check()?;
         let prepared = self.script.prepare(installer, !self.no_install)?;
@@ -134,33 +145,39 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
         call.stdout = Some(writer(Stream::Stdout, cancel.clone(), &mut writers));
         call.stderr = Some(writer(Stream::Stderr, cancel.clone(), &mut writers));
     }
-    let mut asked_to_end = false;
+    // Listened for before the script starts.
+    let mut ends = Ends::new()?;
+    let mut asked_to_end = None;
     let interrupted = async {
-        tokio::select! {
-            Ok(()) = tokio::signal::ctrl_c() => {}
-            () = terminated() => asked_to_end = true,
-        }
+        asked_to_end = Some(ends.next().await);
         cancel.cancel();
         std::future::pending::<()>().await;
     };
     let limits = call.limits.clone();
-    let result = tokio::select! {
-        // The interrupt is listened for before the script starts.
+    let (result, written) = tokio::select! {
         biased;
         () = interrupted => unreachable!("it waits for ever"),
-        result = executor.call("script", call, &cancel) => result,
+        ended = async {
+            let result = executor.call("script", call, &cancel).await;
+            let mut written = Vec::new();
+            for writer in writers {
+                written.push(writing::done(writer, &cancel).await);
+            }
+            (result, written)
+        } => ended,
     };
     let mut broken = false;
-    for writer in writers {
-        match writer.join() {
-            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => broken = true,
-            Ok(Err(error)) => return Err(error).context("the script's output cannot be written"),
+    for written in written {
+        match (written, asked_to_end) {
+            (Some(Err(error)), _) if error.kind() == io::ErrorKind::BrokenPipe => broken = true,
+            (Some(Err(error)), _) => return Err(error).context("the script's output cannot be written"),
+            (None, Some(code)) => return Ok(code),
             _ => {}
         }
     }
     let outcome = match result {
         Err(ExecuteError::Cancelled) if broken => return Ok(exit::BROKEN_PIPE),
-        Err(ExecuteError::Cancelled) if asked_to_end => return Ok(exit::TERMINATED),
+        Err(ExecuteError::Cancelled) if asked_to_end == Some(exit::TERMINATED) => return Ok(exit::TERMINATED),
         result => result?,
     };
     if json {
@@ -169,24 +186,6 @@ async fn one(executor: &WasmExecutor, mut call: Call, json: bool) -> anyhow::Res
         notices(&outcome, &limits);
     }
     Ok(outcome.status.exit_code().unwrap_or(exit::TIMED_OUT))
-}
-
-/// Waits until the system asks the process to end.
-#[cfg(unix)]
-pub(super) async fn terminated() {
-    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(mut signal) => {
-            signal.recv().await;
-        }
-        // It then ends the process as it would any other.
-        Err(_) => std::future::pending().await,
-    }
-}
-
-/// This system ends a process without asking.
-#[cfg(not(unix))]
-pub(super) async fn terminated() {
-    std::future::pending().await
 }
 
 /// What a person should know and the script did not say.
@@ -221,8 +220,8 @@ enum Stream {
     Stderr,
 }
 
-/// Writes a stream's pieces to ours as they come, on a thread of its own: a terminal or pipe that is slow must not keep
-/// the timeout from being noticed. When the other end goes away, the call is cancelled.
+/// Writes a stream's pieces to ours as they come, on a thread of its own. When the other end goes away, the call is
+/// cancelled.
 fn writer(stream: Stream, cancel: CancellationToken, writers: &mut Vec<JoinHandle<io::Result<()>>>) -> Sink {
     let (sink, mut pieces) = Sink::channel(16);
     writers.push(std::thread::spawn(move || {

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::exit;
+
 /// The requests to end that come to this process.
 pub struct Ends {
     #[cfg(unix)]
@@ -18,12 +20,12 @@ impl Ends {
         Ok(Ends { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for the next.
+    /// Waits for the next, and gives the exit code of a process that ends by it.
     #[cfg(unix)]
-    pub async fn next(&mut self) {
+    pub async fn next(&mut self) -> u8 {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => exit::TERMINATED,
+            _ = self.interrupt.recv() => exit::INTERRUPTED,
         }
     }
 
@@ -33,12 +35,13 @@ impl Ends {
         Ok(Ends {})
     }
 
-    /// Waits for the next.
+    /// Waits for the next, and gives the exit code of a process that ends by it.
     #[cfg(not(unix))]
-    pub async fn next(&mut self) {
+    pub async fn next(&mut self) -> u8 {
         // An error says that the system cannot tell: then it ends the process by itself.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+        exit::INTERRUPTED
     }
 }

@@ -10,13 +10,13 @@ use ampoule::host::{Grant, GrantStore, HostConfig, MemoryGrants, ScriptHost};
 use ampoule::permissions::{NamedFolder, Scope};
 use ampoule::task::{self, StreamName, TaskCall, TaskEvent, TaskRunner, TaskRuntime, TaskSet, TraceContext};
 use ampoule::{CancellationToken, Compiler, CompilerProcess, Installer, Limits, WasmExecutor};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use clap::{Args, Subcommand};
 
 use super::control::HostArgs;
 use super::install::{Shown, ensure as ensure_installed};
-use super::run::terminated;
-use super::{exit, say};
+use super::signals::Ends;
+use super::{exit, printable, say, writing};
 
 #[derive(Subcommand)]
 pub enum Task {
@@ -114,7 +114,7 @@ impl Task {
                         task.runtime.name(),
                         task.entrypoint.display()
                     );
-                    writeln!(io::stdout(), "{}", line.trim_end())?;
+                    writeln!(io::stdout(), "{}", printable(line.trim_end()))?;
                 }
             }
             Task::Show { tasks, id } => {
@@ -157,6 +157,8 @@ impl Run {
         } else {
             // What the host does not allow it denies: nothing is loaded for it.
             if let Some(image) = config.interpreter(&task.extension()) {
+                let runs_scripts = installer.runs_scripts(image)?;
+                ensure!(runs_scripts, "the host's interpreter `{image}` runs no scripts: name the runtime that does");
                 ensure_installed(installer, image, !self.no_install)?;
                 builder = builder.allow(image, image);
             }
@@ -236,7 +238,6 @@ fn local(set: &TaskSet) -> HostConfig {
 async fn shown(runner: &TaskRunner, id: &str, call: TaskCall, json: bool) -> anyhow::Result<u8> {
     let cancel = CancellationToken::new();
     let mut run = runner.start(id, call, &cancel)?;
-    // A terminal or pipe that is slow must not keep the clock from being looked at.
     let (lines, mut waiting) = tokio::sync::mpsc::channel::<TaskEvent>(16);
     let broken = cancel.clone();
     let writer = std::thread::spawn(move || {
@@ -251,33 +252,39 @@ async fn shown(runner: &TaskRunner, id: &str, call: TaskCall, json: bool) -> any
         }
         written
     });
-    let mut signal = None;
-    let ended = async {
-        tokio::select! {
-            Ok(()) = tokio::signal::ctrl_c() => signal = Some(exit::INTERRUPTED),
-            () = terminated() => signal = Some(exit::TERMINATED),
-        }
+    let mut ends = Ends::new()?;
+    let mut asked_to_end = None;
+    let interrupted = async {
+        asked_to_end = Some(ends.next().await);
         cancel.cancel();
         std::future::pending::<()>().await;
     };
-    let result = tokio::select! {
+    let (result, written) = tokio::select! {
         biased;
-        () = ended => unreachable!("it waits for ever"),
-        result = async {
+        () = interrupted => unreachable!("it waits for ever"),
+        ended = async {
             use tokio_stream::StreamExt;
             while let Some(event) = run.next().await {
-                let _ = lines.send(event).await;
+                // Once it is to end, what nobody takes is not waited for.
+                tokio::select! {
+                    biased;
+                    _ = lines.send(event) => {}
+                    () = cancel.cancelled() => {}
+                }
             }
-            run.result().await
-        } => result,
+            drop(lines);
+            (run.result().await, writing::done(writer, &cancel).await)
+        } => ended,
     };
-    drop(lines);
-    let written = tokio::task::spawn_blocking(move || writer.join()).await?;
-    written.map_err(|_| anyhow!("the output could not be shown"))??;
+    match (written, asked_to_end) {
+        (Some(written), _) => written?,
+        (None, Some(code)) => return Ok(code),
+        (None, None) => return Err(anyhow!("the output could not be shown")),
+    }
     let result = result?;
     let text = if json { serde_json::to_string(&result)? } else { serde_json::to_string_pretty(&result)? };
     writeln!(io::stdout(), "{text}")?;
-    Ok(signal.unwrap_or(u8::from(!result.success)))
+    Ok(asked_to_end.unwrap_or(u8::from(!result.success)))
 }
 
 fn write(event: &TaskEvent, json: bool) -> io::Result<()> {

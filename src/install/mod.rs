@@ -142,7 +142,7 @@ impl Installer {
                 },
             }
         }
-        Ok(self.catalog.by_image(&image)?)
+        Err(self.catalog.no_such(&image, []).into())
     }
 
     /// Whether `image` is `ancestor`, or was made from it.
@@ -195,14 +195,24 @@ impl Installer {
     }
 
     fn known(&self, image: &str) -> Result<Known<'_>, InstallError> {
-        let unknown = match self.catalog.by_image(image) {
-            Ok(recipe) => return Ok(Known::Recipe(recipe)),
-            Err(error) => error,
-        };
+        if let Ok(recipe) = self.catalog.by_image(image) {
+            return Ok(Known::Recipe(recipe));
+        }
         match Record::read(&self.home, image) {
             Ok(Some(record)) => Ok(Known::Record(Box::new(record))),
-            _ => Err(unknown.into()),
+            _ => {
+                let own = self.others().into_iter().filter(|other| other.made_from.is_some()).map(|other| other.name);
+                Err(self.catalog.no_such(image, own).into())
+            }
         }
+    }
+
+    /// Whether scripts run on the image. A program runs itself.
+    pub fn runs_scripts(&self, image: &str) -> Result<bool, InstallError> {
+        Ok(match self.known(image)? {
+            Known::Recipe(recipe) => recipe.manifest.runs_scripts(),
+            Known::Record(record) => record.made_from.is_some(),
+        })
     }
 
     fn look_at(&self, image: &str, thoroughly: Thoroughness) -> Result<State, InstallError> {

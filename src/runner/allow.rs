@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{Driver, InstallError, Installer, Manifest, Recipe, State};
+use crate::{InstallError, Installer, Manifest, Recipe, State};
 
 /// For each value that a job may name, the image or images that run it.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ impl AllowList {
     /// filters of others, are left out.
     pub fn installed(installer: &Installer) -> Result<AllowList, InstallError> {
         let mut allowed = AllowList::default();
-        let runs_scripts = |recipe: &&Recipe| !matches!(recipe.manifest.driver, Driver::Program);
+        let runs_scripts = |recipe: &&Recipe| recipe.manifest.runs_scripts();
         for recipe in installer.catalog().recipes().filter(runs_scripts) {
             let name = &recipe.manifest.name;
             if let State::Ready = installer.state(name)? {

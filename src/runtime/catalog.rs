@@ -287,10 +287,14 @@ impl Catalog {
     /// The runtime that has an image (or is itself) of this name.
     pub fn by_image(&self, image: &str) -> Result<&Recipe, CatalogError> {
         let found = self.recipes.values().find(|recipe| recipe.manifest.images.contains_key(image));
-        found.ok_or_else(|| CatalogError::NoSuchRuntime {
-            name: image.to_owned(),
-            known: list(self.recipes.values().flat_map(|recipe| recipe.manifest.image_names().map(str::to_owned))),
-        })
+        found.ok_or_else(|| self.no_such(image, []))
+    }
+
+    /// There is no runtime of this name. Those that there are run scripts, and some may be no recipe's.
+    pub(crate) fn no_such(&self, name: &str, others: impl IntoIterator<Item = String>) -> CatalogError {
+        let manifests = self.recipes.values().map(|recipe| &recipe.manifest).filter(|manifest| manifest.runs_scripts());
+        let images = manifests.flat_map(|manifest| manifest.image_names().map(str::to_owned));
+        CatalogError::NoSuchRuntime { name: name.to_owned(), known: list(images.chain(others)) }
     }
 
     /// The runtime that runs the script at `path`, by the path's extension, whatever its case.

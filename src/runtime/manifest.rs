@@ -26,6 +26,10 @@ pub struct Manifest {
     pub companions: Vec<String>,
     /// How a call starts the guest.
     pub driver: Driver,
+    /// For a command, what comes before the script's own arguments, `argv[0]` first; one of the words is `{script}`, for
+    /// the script's file. Default: the script's file alone.
+    #[serde(default = "script_alone")]
+    pub arguments: Vec<String>,
     /// The name a script has where the host gives none, such as `-e` code: used for messages and `argv[0]`.
     #[serde(default = "default_script_name")]
     pub default_script_name: String,
@@ -63,6 +67,13 @@ pub struct Manifest {
     pub images: BTreeMap<String, ImageSpec>,
 }
 
+/// The word of [`Manifest::arguments`] that stands for the script's file.
+pub(crate) const SCRIPT_WORD: &str = "{script}";
+
+fn script_alone() -> Vec<String> {
+    vec![SCRIPT_WORD.into()]
+}
+
 fn default_script_name() -> String {
     "script".into()
 }
@@ -72,7 +83,8 @@ fn default_script_name() -> String {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Driver {
-    /// A WASI command: `_start` runs it, the script lies in the working directory and is `argv[0]`.
+    /// A WASI command: `_start` runs it, the script lies in the working directory, and [`Manifest::arguments`] say where
+    /// it stands among the arguments.
     Command,
     /// A WASI command that is itself what a call runs: `_start`, with the call's arguments alone. There is no script.
     Program,
@@ -193,6 +205,15 @@ impl Manifest {
                 return refuse(key, name, "names are lower-case letters, digits and `-`, 64 at most");
             }
         }
+        if self.arguments.iter().filter(|word| *word == SCRIPT_WORD).count() != 1 {
+            return refuse("arguments", &self.arguments.join(" "), "exactly one of the words must be `{script}`");
+        }
+        if self.driver != Driver::Command && self.arguments != script_alone() {
+            return refuse("arguments", &self.arguments.join(" "), "only the driver `command` has a say in them");
+        }
+        if let Some(word) = self.arguments.iter().find(|word| word.contains('\0')) {
+            return refuse("arguments", &word.escape_default().to_string(), "a word cannot hold a NUL");
+        }
         for transform in &self.transforms {
             if !is_plain_name(&transform.with) || self.images.contains_key(&transform.with) {
                 return refuse("transforms.with", &transform.with, "it must be the image of another runtime");
@@ -244,6 +265,11 @@ impl Manifest {
         files.sort();
         files.dedup();
         files
+    }
+
+    /// Whether scripts run on it. It is itself what runs otherwise, such as a filter of another runtime.
+    pub fn runs_scripts(&self) -> bool {
+        self.driver != Driver::Program
     }
 
     /// The image for a script that nobody chose one for: the first whose [`words`](ImageSpec::words) the text mentions,
@@ -314,6 +340,20 @@ mod tests {
             let error = error(|good| good.replace("tiny.wasm", path));
             assert!(error.contains("`module`"), "{path}: {error}");
         }
+    }
+
+    #[test]
+    fn a_command_s_arguments_name_the_script_once() {
+        let with = |arguments: &str| {
+            Manifest::parse("tiny.toml", &GOOD.replace("module =", &format!("arguments = {arguments}\nmodule =")))
+        };
+        assert_eq!(Manifest::parse("tiny.toml", GOOD).unwrap().arguments, ["{script}"]);
+        assert_eq!(with(r#"["lua", "{script}"]"#).unwrap().arguments, ["lua", "{script}"]);
+        for wrong in ["[]", r#"["lua"]"#, r#"["{script}", "{script}"]"#, r#"["a\u0000b", "{script}"]"#] {
+            assert!(with(wrong).unwrap_err().to_string().contains("`arguments`"), "{wrong}");
+        }
+        let error = error(|good| good.replace("\"command\"", "\"turn\"\narguments = [\"a\", \"{script}\"]"));
+        assert!(error.contains("only the driver `command`"), "{error}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use wasmtime::{AsContextMut, Engine, ExternType, Instance, Module, ModuleExport, Mutability, V128, Val, ValType};
 
+use super::manifest::SCRIPT_WORD;
 use super::record::{Buffer, DriverRecord, GlobalRecord, GlobalValue, Record, Thoroughness};
 use super::{Home, RecordError, Transform, engine};
 use crate::memory::{Creator, ImageFile, Reset, SlotPool, StackPool, load_code};
@@ -59,6 +60,8 @@ pub(crate) struct Loading {
 pub(crate) struct Program {
     pub name: String,
     pub driver: DriverRecord,
+    /// For a command, what comes before the script's own arguments; `{script}` stands for its file.
+    arguments: Vec<String>,
     pub default_script_name: String,
     pub seed: bool,
     pub transforms: Vec<Transform>,
@@ -85,6 +88,14 @@ impl Program {
         Program::of_record(home, &record, image, loading)
     }
 
+    /// The arguments of a command that runs the script in this file.
+    pub fn command_line<'a>(&'a self, script: &'a str, arguments: &'a [String]) -> Vec<&'a str> {
+        let before = self.arguments.iter().map(|word| if word == SCRIPT_WORD { script } else { word });
+        // A record that is older than these words has none.
+        let alone = self.arguments.is_empty().then_some(script);
+        alone.into_iter().chain(before).chain(arguments.iter().map(String::as_str)).collect()
+    }
+
     /// Loads an image of a runtime whose record is at hand.
     pub fn of_record(home: &Home, record: &Record, image: &str, loading: Loading) -> Result<Program, LoadError> {
         let name = &record.name;
@@ -107,6 +118,7 @@ impl Program {
         Ok(Program {
             name: image.to_owned(),
             driver: record.driver,
+            arguments: record.arguments.clone(),
             default_script_name: record.default_script_name.clone(),
             seed: record.seed,
             transforms: record.transforms.clone(),

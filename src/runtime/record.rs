@@ -27,6 +27,9 @@ pub(crate) struct Record {
     /// The engine's fingerprint that `code` was compiled for.
     pub fingerprint: String,
     pub driver: DriverRecord,
+    /// What comes before a script's own arguments; empty in records that are older than this.
+    #[serde(default)]
+    pub arguments: Vec<String>,
     pub default_script_name: String,
     /// Whether a call's text has random bits in it.
     #[serde(default)]
@@ -153,6 +156,7 @@ impl Record {
             recipe,
             fingerprint,
             driver: manifest.driver.into(),
+            arguments: manifest.arguments.clone(),
             default_script_name: manifest.default_script_name.clone(),
             seed: manifest.seed,
             extensions: manifest.extensions.clone(),

@@ -170,8 +170,9 @@ impl Sandbox {
         };
         spent.left_of(&mut limits);
         // A command finds its script as a file; a reactor gets the text with its turn; a program is its own script.
-        if self.program.driver == DriverRecord::Command {
-            files.push(InputFile { path: script_file(&arguments[0]), content: source.clone().into() });
+        let script = (self.program.driver == DriverRecord::Command).then(|| script_file(&arguments[0]));
+        if let Some(script) = &script {
+            files.push(InputFile { path: script.clone(), content: source.clone().into() });
         }
         for file in &files {
             scratch.place(&file.path, &file.content).map_err(RunError::Scratch)?;
@@ -190,7 +191,11 @@ impl Sandbox {
         let context = self
             .context(&scratch, stdin, &streams, Ambient::Host, &limits, |builder| {
                 if let Entry::Command { .. } = self.entry {
-                    builder.args(&arguments).envs(variables.pairs());
+                    match &script {
+                        Some(script) => builder.args(&self.program.command_line(script, &arguments[1..])),
+                        None => builder.args(&arguments),
+                    };
+                    builder.envs(variables.pairs());
                 }
                 for Folder { host, guest, access } in &folders {
                     let permissions = match access {

@@ -157,6 +157,78 @@ async fn a_clock_that_goes_back_stops_the_host_and_the_chain_remembers_over_a_re
     }
 }
 
+#[tokio::test]
+async fn nothing_is_added_to_an_audit_whose_end_is_missing_or_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    drop(filled(&path, 4).await);
+    let whole = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let changed = lines[3].replace("a.py", "b.py");
+    for end in [
+        String::new(),
+        lines[..1].join("\n") + "\n",
+        lines[..3].join("\n") + "\n",
+        // As if a crash had torn the last line.
+        whole[..whole.len() - 10].to_owned(),
+        format!("{}\n{changed}\n", lines[..3].join("\n")),
+    ] {
+        fs::write(&path, &end).unwrap();
+        let refused = JsonLinesAudit::open(&path).unwrap_err();
+        assert!(matches!(refused, AuditError::Damaged { .. }), "{refused}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), end, "it is left as it was found");
+    }
+    fs::remove_file(&path).unwrap();
+    let refused = JsonLinesAudit::open(&path).unwrap_err();
+    assert!(refused.to_string().contains("it is gone"), "{refused}");
+    assert!(!path.exists());
+    fs::write(&path, &whole).unwrap();
+    filled(&path, 1).await;
+    assert_eq!(JsonLinesAudit::verify(&path).unwrap().unwrap().number, 5);
+}
+
+#[tokio::test]
+async fn an_audit_without_the_note_of_its_end_is_neither_whole_nor_added_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    drop(filled(&path, 2).await);
+    let note = folder.path().join("audit.jsonl.head");
+    let noted = fs::read(&note).unwrap();
+    fs::remove_file(&note).unwrap();
+    let fault = JsonLinesAudit::verify(&path).unwrap().unwrap_err();
+    assert!(fault.to_string().contains("cannot be told"), "{fault}");
+    assert!(matches!(JsonLinesAudit::open(&path), Err(AuditError::Damaged { .. })));
+    fs::write(&note, noted).unwrap();
+    filled(&path, 1).await;
+}
+
+#[tokio::test]
+async fn a_table_whose_last_entry_was_removed_is_not_added_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.db");
+    let audit = SqliteAudit::open(&path).unwrap();
+    for n in 0..3 {
+        audit.append(&entry(n)).await.unwrap();
+    }
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("DROP TRIGGER audit_kept; DELETE FROM audit WHERE number = 3").unwrap();
+    assert!(matches!(audit.append(&entry(3)).await, Err(AuditError::Damaged { .. })));
+    assert!(matches!(SqliteAudit::open(&path), Err(AuditError::Damaged { .. })));
+}
+
+#[tokio::test]
+async fn an_audit_that_another_process_holds_is_waited_for_some_seconds_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let audit = filled(&path, 1).await;
+    let other = fs::File::open(&path).unwrap();
+    other.lock().unwrap();
+    let refused = audit.append(&entry(1)).await.unwrap_err();
+    assert!(refused.to_string().contains("another process has held it for 5 s"), "{refused}");
+    other.unlock().unwrap();
+    audit.append(&entry(1)).await.unwrap();
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn an_audit_that_was_moved_away_while_in_use_stops_the_host() {

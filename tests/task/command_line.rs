@@ -160,6 +160,37 @@ fn an_expired_grant_and_one_for_other_content_are_listed_and_do_not_count() {
 }
 
 #[test]
+fn a_grant_ends_before_the_year_10000_and_one_that_says_otherwise_is_listed_all_the_same() {
+    let place = place();
+    let refused = run(&place, &["grant", "add", "--expires", "3000000days"]);
+    assert!(refused.code == Some(125) && refused.stderr.contains("year 9999"), "{refused:?}");
+    granted(&place);
+    let grants = rusqlite::Connection::open(place.path("grants.db")).unwrap();
+    assert_eq!(grants.execute("UPDATE grants SET expires = 9223372036854775807", []).unwrap(), 1);
+    for words in [&["grant", "list"][..], &["grant", "list", "--json"]] {
+        assert!(run(&place, words).stdout.contains("9999-12-31T23:59:59Z"), "{words:?}");
+    }
+}
+
+#[test]
+fn names_move_no_cursor() {
+    let place = place();
+    run(&place, &["grant", "add", "--tenant", "a\u{1b}[2Kb"]);
+    assert!(run(&place, &["grant", "list"]).stdout.contains("a\\u{1b}[2Kb"));
+    place.write("tasks.toml", "[tasks.t]\nruntime = 'shell'\nentrypoint = 'f.sh'\ndescription = \"a\\u001bb\"\n");
+    assert!(run(&place, &["task", "list"]).stdout.contains("a\\u{1b}b"));
+}
+
+#[test]
+fn a_host_s_interpreter_has_to_run_scripts() {
+    let place = place();
+    place.write("host.toml", HOST.replace("ts = 'javascript'", "ts = 'typescript'"));
+    granted(&place);
+    let ran = run(&place, &["task", "run", "typescript-hello"]);
+    assert!(ran.code == Some(125) && ran.stderr.contains("`typescript` runs no scripts"), "{ran:?}");
+}
+
+#[test]
 fn an_audit_line_that_was_changed_or_removed_shows() {
     let place = place();
     granted(&place);

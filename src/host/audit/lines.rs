@@ -1,12 +1,14 @@
 //! An audit in a file of JSON lines.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::chain::{damaged, verify};
+use super::head_file;
+use super::noted::{Noted, may_end};
 use super::{AuditEntry, AuditError, AuditEvent, AuditSink, Fault, Head, Line};
 
 /// Writes entries to a file, one JSON object a line, each brought to the disk before anything else happens. Several
@@ -34,6 +36,12 @@ struct Open {
 /// The most that is read to find the last line. Entries are much shorter: what goes into one is cut.
 const LONGEST_LINE: u64 = 256 << 10;
 
+/// How long another process's lock is waited for.
+const LOCKED_FOR: Duration = Duration::from_secs(5);
+
+/// How often it is looked at meanwhile.
+const LOOKED_AT_EACH: Duration = Duration::from_millis(1);
+
 impl JsonLinesAudit {
     /// Opens a file, or makes it, readable for this user alone.
     pub fn open(path: impl AsRef<Path>) -> Result<JsonLinesAudit, AuditError> {
@@ -43,6 +51,9 @@ impl JsonLinesAudit {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let is_new = !path.exists();
+        if is_new && noted(&path)?.is_some() {
+            return Err(damaged(&path, "it is gone, and what notes its end is there"));
+        }
         let file = options.open(&path).map_err(failed(&path, "opened"))?;
         if is_new {
             sync_folder(&path).map_err(failed(&path, "opened"))?;
@@ -64,30 +75,16 @@ impl JsonLinesAudit {
     pub fn verify(path: impl AsRef<Path>) -> Result<Result<Head, Fault>, AuditError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(failed(path, "opened"))?;
-        file.lock_shared().map_err(failed(path, "locked"))?;
-        let mut count = 0;
-        let verified = verify(lines(BufReader::new(&file)).inspect(|_| count += 1));
-        let noted = fs::read_to_string(head_path(path)).unwrap_or_default();
-        Ok(verified.and_then(|head| match parse_head(&noted) {
-            // It is written behind the entry, so after a crash it may be of an earlier one, but never of a later.
-            Some((number, hash)) if number > head.number || (number == head.number && hash != head.hash) => {
-                let problem = format!(
-                    "the file ends with entry {}, but `{}` says that entry {number} was written: entries are missing or \
-                     changed at the end",
-                    head.number,
-                    head_path(path).display()
-                );
-                Err(Fault { line: count, problem })
-            }
-            _ => Ok(head),
-        }))
+        lock(&file, File::try_lock_shared).map_err(failed(path, "locked"))?;
+        let noted = noted(path)?;
+        Ok(verify(lines(BufReader::new(&file)), noted.as_ref()))
     }
 
     /// The last entries of a file, at most `count`.
     pub fn tail(path: impl AsRef<Path>, count: usize) -> Result<Vec<Line>, AuditError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(failed(path, "opened"))?;
-        file.lock_shared().map_err(failed(path, "locked"))?;
+        lock(&file, File::try_lock_shared).map_err(failed(path, "locked"))?;
         let mut last = std::collections::VecDeque::new();
         for line in lines(BufReader::new(&file)) {
             let line = line.map_err(failed(path, "read"))?;
@@ -113,25 +110,28 @@ fn failed<'a>(path: &'a Path, doing: &'static str) -> impl FnOnce(io::Error) -> 
     move |error| AuditError::Io { path: path.to_owned(), doing, error }
 }
 
-fn head_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".head");
-    name.into()
+/// What is noted of the end of an audit.
+fn noted(path: &Path) -> Result<Option<Noted>, AuditError> {
+    head_file::read(path).map_err(|error| {
+        let problem = format!("what notes its end, `{}`, cannot be read: {error}", head_file::path_of(path).display());
+        damaged(path, problem)
+    })
 }
 
-fn parse_head(text: &str) -> Option<(u64, String)> {
-    let (number, hash) = text.trim().split_once(' ')?;
-    Some((number.parse().ok()?, hash.to_owned()))
-}
-
-/// Writes down the end of the chain beside the file: always as many bytes, over those that were there, since to empty a
-/// file first makes some file systems wait for the disk.
-fn note(path: &Path, head: &Head) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(head_path(path))?.write_all(format!("{:>20} {}\n", head.number, head.hash).as_bytes())
+/// Locks a file, once other processes have let go of it: none holds it for longer than an entry takes.
+fn lock(file: &File, take: impl Fn(&File) -> Result<(), TryLockError>) -> io::Result<()> {
+    let deadline = Instant::now() + LOCKED_FOR;
+    loop {
+        match take(file) {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(LOOKED_AT_EACH),
+            Err(TryLockError::WouldBlock) => {
+                let problem = format!("another process has held it for {} s", LOCKED_FOR.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
+            }
+        }
+    }
 }
 
 /// A file that was made is there after a crash only when its folder was written, too.
@@ -147,7 +147,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 impl Open {
     fn lock(&self, path: &Path) -> Result<(), AuditError> {
-        self.file.lock().map_err(failed(path, "locked"))
+        lock(&self.file, File::try_lock).map_err(failed(path, "locked"))
     }
 
     /// Whether the path still leads to the file that is open: what is written to another one nobody finds.
@@ -185,6 +185,7 @@ impl Open {
             }
         };
         self.length = length - torn.len() as u64;
+        self.hold_to(noted(path)?.as_ref(), &end[..whole]).map_err(|problem| damaged(path, problem))?;
         if !torn.is_empty() {
             if !torn.starts_with(b"{") {
                 return Err(damaged(path, "it ends with something that is no entry"));
@@ -197,6 +198,16 @@ impl Open {
             self.write(path, &entry)?;
         }
         Ok(())
+    }
+
+    /// Whether the end is what was noted, or comes after that. Of an entry further up than these last lines `verify` tells.
+    fn hold_to(&self, noted: Option<&Noted>, last: &[u8]) -> Result<(), String> {
+        may_end(noted, &self.head)?;
+        let Some(noted) = noted.filter(|noted| noted.number < self.head.number) else { return Ok(()) };
+        // The first of them may lack its beginning.
+        let entries = last.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
+        let heads = entries.filter_map(|text| Head::of(text).ok());
+        heads.map(|(head, _)| noted.allows(head.number, &head.hash)).collect()
     }
 
     fn append(&mut self, path: &Path, entry: &AuditEntry) -> Result<Head, AuditError> {
@@ -235,9 +246,9 @@ impl Open {
         }
         self.length += line.len() as u64;
         self.head = head.clone();
-        // A help for `verify`, which can do without.
-        if let Err(error) = note(path, &head) {
-            tracing::warn!(%error, path = %head_path(path).display(), "the audit's head was not noted");
+        // The entry is written, so the call may begin; the next note holds for both.
+        if let Err(error) = head_file::write(path, &Noted::from(&head)) {
+            tracing::warn!(%error, path = %head_file::path_of(path).display(), "the audit's head was not noted");
         }
         Ok(head)
     }

@@ -6,8 +6,10 @@
 
 mod chain;
 mod entry;
+mod head_file;
 mod lines;
 mod memory;
+mod noted;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::chain::{damaged, verify};
+use super::noted::{Noted, may_end};
 use super::{AuditEntry, AuditError, AuditSink, Fault, Head, Line};
 use crate::host::sqlite::{self, SqliteError};
 
@@ -54,21 +55,8 @@ impl SqliteAudit {
         let failed = |error| AuditError::from(sqlite::failed(path, "read", error));
         let mut rows = connection.prepare("SELECT line FROM audit ORDER BY number").map_err(failed)?;
         let rows = rows.query_map([], |row| row.get::<_, String>(0)).map_err(failed)?;
-        let verified = verify(rows.map(|row| row.map(Into::into).map_err(std::io::Error::other)));
-        let noted: Option<(i64, String)> = connection
-            .query_row("SELECT number, hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()
-            .map_err(failed)?;
-        Ok(verified.and_then(|head| match noted {
-            Some((number, hash)) if (number as u64, &hash) != (head.number, &head.hash) => Err(Fault {
-                line: head.number,
-                problem: format!(
-                    "the table ends with entry {}, but entry {number} was written last: entries are missing or changed at the end",
-                    head.number
-                ),
-            }),
-            _ => Ok(head),
-        }))
+        let noted = noted(path, &connection)?;
+        Ok(verify(rows.map(|row| row.map(Into::into).map_err(std::io::Error::other)), noted.as_ref()))
     }
 
     /// The last entries of a file, at most `count`.
@@ -95,14 +83,29 @@ fn existing(path: &Path) -> Result<Connection, AuditError> {
     Ok(sqlite::look(path, APPLICATION)?)
 }
 
-/// The end of the chain.
+/// What is noted of the end of the chain, in the same transaction as its last entry.
+fn noted(path: &Path, connection: &Connection) -> Result<Option<Noted>, AuditError> {
+    let failed = |error| AuditError::from(sqlite::failed(path, "read", error));
+    let mut query = connection.prepare_cached("SELECT number, hash FROM head").map_err(failed)?;
+    let row = |row: &rusqlite::Row<'_>| Ok(Noted { number: row.get::<_, i64>(0)? as u64, hash: row.get(1)? });
+    query.query_row([], row).optional().map_err(failed)
+}
+
+/// The end of the chain, held to what is noted of it.
 fn last(path: &Path, connection: &Connection) -> Result<Head, AuditError> {
     let failed = |error| AuditError::from(sqlite::failed(path, "read", error));
     let mut query = connection.prepare_cached("SELECT line FROM audit ORDER BY number DESC LIMIT 1").map_err(failed)?;
     let line: Option<String> = query.query_row([], |row| row.get(0)).optional().map_err(failed)?;
-    match line {
-        None => Ok(Head::default()),
-        Some(line) => Ok(Head::of(&line).map_err(|problem| damaged(path, problem))?.0),
+    let head = match line {
+        None => Head::default(),
+        Some(line) => Head::of(&line).map_err(|problem| damaged(path, problem))?.0,
+    };
+    match noted(path, connection)? {
+        Some(noted) if noted.number < head.number => {
+            let problem = format!("it ends with entry {}, but entry {} was written last", head.number, noted.number);
+            Err(damaged(path, problem))
+        }
+        noted => may_end(noted.as_ref(), &head).map(|()| head).map_err(|problem| damaged(path, problem)),
     }
 }
 

@@ -5,7 +5,7 @@ mod pin;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
@@ -48,7 +48,7 @@ fn time<S: serde::Serializer>(time: &Option<SystemTime>, serializer: S) -> Resul
 }
 
 fn created<S: serde::Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&humantime::format_rfc3339_seconds(*time))
+    serializer.collect_str(&humantime::format_rfc3339_seconds((*time).min(Grant::latest())))
 }
 
 impl Grant {
@@ -68,6 +68,11 @@ impl Grant {
     /// A grant for one script.
     pub fn script(tenant: impl Into<String>, skill: impl Into<String>, script: impl Into<String>) -> Grant {
         Grant { script: Some(script.into()), ..Grant::skill(tenant, skill) }
+    }
+
+    /// The latest end that can be written down, that of the year 9999. A later one counts as this.
+    pub fn latest() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799)
     }
 
     /// Pins the content.

@@ -66,7 +66,7 @@ fn number(time: SystemTime) -> i64 {
 }
 
 fn time(number: i64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(number).unwrap_or(0))
+    (SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(number).unwrap_or(0))).min(Grant::latest())
 }
 
 fn grant(row: &Row<'_>) -> rusqlite::Result<Grant> {
