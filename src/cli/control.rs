@@ -25,6 +25,12 @@ impl HostArgs {
         named.map(|path| HostConfig::from_file(path).with_context(|| format!("`{}`", path.display()))).transpose()
     }
 
+    /// What is said before an error of a host that is named: what the error advises is for that one.
+    pub fn named(&self) -> Option<String> {
+        let named = self.config.as_ref().filter(|path| !path.as_os_str().is_empty());
+        named.map(|path| format!("on the host of `--host {}`", path.display()))
+    }
+
     /// Where the audit is.
     pub fn audit_place(&self, home: &Home) -> anyhow::Result<AuditPlace> {
         let named = self.config()?.and_then(|config| config.audit);

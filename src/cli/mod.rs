@@ -35,8 +35,10 @@ use clap::{Parser, Subcommand};
 #[derive(Parser)]
 #[command(version, after_help = exit::HELP)]
 pub struct Cli {
-    /// The folder that installed runtimes are kept in [default: ampoule in the user's cache folder]
-    #[arg(long, global = true, env = "AMPOULE_HOME", value_name = "DIR", hide_env_values = true)]
+    // The variable is read by the library, too. Read by the parser it would count as an option that was given, and show in
+    // the usage lines of errors.
+    /// The folder that installed runtimes are kept in [default: ampoule in the user's cache folder] [env: AMPOULE_HOME]
+    #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,

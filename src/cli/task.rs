@@ -172,7 +172,10 @@ impl Run {
         let runtime = runtime.context("the asynchronous runtime cannot start")?;
         let code = runtime.block_on(shown(&runner.build(), &self.id, call, self.json));
         runtime.shutdown_background();
-        code
+        match self.host.named() {
+            Some(host) => code.context(host),
+            None => code,
+        }
     }
 
     fn call(&self) -> anyhow::Result<TaskCall> {
