@@ -100,6 +100,11 @@ impl ScratchRoot {
         }
     }
 
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
     /// Whether this is the process that made it, and not a copy of that one (`fork`).
     pub fn is_of_this_process(&self) -> bool {
         self.0.process == std::process::id()

@@ -17,6 +17,8 @@ use crate::permissions::Permissions;
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskSet {
     folder: PathBuf,
+    /// Where they were read from.
+    file: Option<PathBuf>,
     tasks: BTreeMap<String, Task>,
 }
 
@@ -86,7 +88,11 @@ const FILE_BYTES: u64 = 64 << 20;
 impl TaskSet {
     /// Tasks whose files are in `folder`. Of two with one id the later counts.
     pub fn new(folder: impl Into<PathBuf>, tasks: impl IntoIterator<Item = Task>) -> TaskSet {
-        TaskSet { folder: folder.into(), tasks: tasks.into_iter().map(|task| (task.id.clone(), task)).collect() }
+        TaskSet {
+            folder: folder.into(),
+            file: None,
+            tasks: tasks.into_iter().map(|task| (task.id.clone(), task)).collect(),
+        }
     }
 
     /// Reads TOML: a table `[tasks.ID]` for each task. Unknown keys are refused, and so is the whole when one task is.
@@ -119,7 +125,14 @@ impl TaskSet {
         let read = |error| TaskSetError::Read { path: path.as_ref().to_owned(), error };
         let text = std::fs::read_to_string(&path).map_err(read)?;
         let path = std::path::absolute(&path).map_err(read)?;
-        TaskSet::from_toml(&text, path.parent().unwrap_or(Path::new("/")))
+        let mut set = TaskSet::from_toml(&text, path.parent().unwrap_or(Path::new("/")))?;
+        set.file = Some(path);
+        Ok(set)
+    }
+
+    /// The file that says what each task may do, if there is one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// The folder of the tasks.
