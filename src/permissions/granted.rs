@@ -1,6 +1,7 @@
 //! Holding what a task asks for to what its host allows.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Component, Path, PathBuf};
 
 use super::ceiling::Ceiling;
@@ -69,6 +70,19 @@ pub enum PermissionError {
         what: &'static str,
         /// Where that is.
         place: PathBuf,
+    },
+    /// Two folders under one name, of which a script would see one.
+    #[error(
+        "the permissions give the folders {one:?} and {other:?} the same name, {name:?}: give one of them another, such as \
+         {{ path = {other:?}, as = \"other\" }}"
+    )]
+    SameName {
+        /// The name.
+        name: String,
+        /// A folder.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
     },
     /// A path with `..`.
     #[error("the permission {key} = {path:?} climbs out with `..`; name the folder by an absolute path")]
@@ -149,17 +163,28 @@ impl Permissions {
             return Err(PermissionError::NoVariable { name: name.clone() });
         }
         let mut folders = BTreeMap::new();
-        // What may be written may be read: the later wins.
         for (key, asked, allowed, access) in [
             ("read", &self.read, [&ceiling.read, &ceiling.write].as_slice(), Access::ReadOnly),
             ("write", &self.write, [&ceiling.write].as_slice(), Access::ReadWrite),
         ] {
             for (opened, asked, name) in resolve(key, asked, allowed, &ceiling.write, base)? {
                 protected.check(key, asked, &opened, access)?;
-                folders.insert(name, (opened, access));
+                let which = opened.identity().map_err(|error| no_folder(key, asked, error))?;
+                match folders.entry(name) {
+                    Entry::Vacant(place) => drop(place.insert((opened, access, asked, which))),
+                    // What may be written may be read: of one folder the later wins.
+                    Entry::Occupied(mut place) if place.get().3 == which => {
+                        place.insert((opened, access, asked, which));
+                    }
+                    Entry::Occupied(place) => {
+                        let (name, one, other) = (place.key().clone(), place.get().2.path.clone(), asked.path.clone());
+                        return Err(PermissionError::SameName { name, one, other });
+                    }
+                }
             }
         }
-        let folders = folders.into_iter().map(|(name, (opened, access))| Folder::of(opened, name, access)).collect();
+        let folders =
+            folders.into_iter().map(|(name, (opened, access, ..))| Folder::of(opened, name, access)).collect();
         Ok(Granted { folders, variables })
     }
 }
@@ -214,12 +239,8 @@ fn resolve<'a>(
     let ceiling = Ceiling::open(allowed, writable, base);
     let mut found = Vec::new();
     for folder in asked {
-        let none = |error: std::io::Error| PermissionError::NoFolder {
-            key,
-            path: folder.path.clone(),
-            problem: error.to_string(),
-        };
-        let Some(opened) = ceiling.find(&real(key, folder, base)?).map_err(none)? else {
+        let opened = ceiling.find(&real(key, folder, base)?).map_err(|error| no_folder(key, folder, error))?;
+        let Some(opened) = opened else {
             let list: Vec<String> = named.iter().map(|folder| folder.path.display().to_string()).collect();
             let list: Vec<&str> = list.iter().map(String::as_str).collect();
             return Err(beyond(key, folder.path.display().to_string(), &list));
@@ -229,15 +250,18 @@ fn resolve<'a>(
     Ok(found)
 }
 
+fn no_folder(key: &'static str, folder: &NamedFolder, problem: impl ToString) -> PermissionError {
+    PermissionError::NoFolder { key, path: folder.path.clone(), problem: problem.to_string() }
+}
+
 /// The path of the folder with every link followed: where to look for it in the ceiling.
 fn real(key: &'static str, folder: &NamedFolder, base: &Path) -> Result<PathBuf, PermissionError> {
     let path = &folder.path;
     if path.is_relative() && path.components().any(|part| part == Component::ParentDir) {
         return Err(PermissionError::ClimbsOut { key, path: path.clone() });
     }
-    let none = |problem: String| PermissionError::NoFolder { key, path: path.clone(), problem };
-    let real = base.join(path).canonicalize().map_err(|error| none(error.to_string()))?;
-    if real.is_dir() { Ok(real) } else { Err(none("it is no folder".into())) }
+    let real = base.join(path).canonicalize().map_err(|error| no_folder(key, folder, error))?;
+    if real.is_dir() { Ok(real) } else { Err(no_folder(key, folder, "it is no folder")) }
 }
 
 /// The name under which a script finds it.
@@ -307,6 +331,32 @@ mod tests {
         std::fs::create_dir(base.path().join("data")).unwrap();
         std::os::unix::fs::symlink("/", base.path().join("data/root")).unwrap();
         assert!(error("read = ['data/root']", "read = ['data']", base.path()).contains("more than the host allows"));
+    }
+
+    #[test]
+    fn two_folders_of_one_name_are_refused_with_both_and_one_folder_twice_may_be_written() {
+        let base = tempfile::tempdir().unwrap();
+        for folder in ["a/data", "b/data"] {
+            std::fs::create_dir_all(base.path().join(folder)).unwrap();
+        }
+        let base = base.path().canonicalize().unwrap();
+        let ceiling = "read = ['a', 'b']\nwrite = ['a', 'b']";
+        let named =
+            |one: &str, other: &str| format!("{{ path = '{one}', as = 'x' }}, {{ path = '{other}', as = 'x' }}");
+        for asked in [
+            format!("read = [{}]", named("a/data", "b/data")),
+            "read = [{ path = 'a/data', as = 'x' }]\nwrite = [{ path = 'b/data', as = 'x' }]".to_owned(),
+        ] {
+            let error = error(&asked, ceiling, &base);
+            assert!(
+                error.contains("a/data") && error.contains("b/data") && error.contains("as = \"other\""),
+                "{error}"
+            );
+        }
+        for asked in ["read = ['a/data']\nwrite = ['a/data']".to_owned(), format!("write = [{}]", named("a", "./a"))] {
+            let given = read(&asked).within(&read(ceiling), &base, &Protected::none()).unwrap();
+            assert_eq!((given.folders.len(), given.folders[0].access), (1, Access::ReadWrite), "{asked}");
+        }
     }
 
     #[test]

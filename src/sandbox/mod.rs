@@ -53,6 +53,8 @@ pub(crate) use opened::Identity;
 pub(crate) use opened::Opened;
 use quota::Quota;
 use scratch::Id;
+#[cfg(feature = "task")]
+pub(crate) use scratch::reading;
 pub(crate) use scratch::{Scratch, ScratchRoot};
 use stdio::{Capture, GuestStdin};
 pub use stdio::{Sink, Stdin};

@@ -347,7 +347,7 @@ fn open_folder(path: &Path) -> io::Result<Dir> {
 }
 
 /// To read a file, and not to wait for the other end of one that became a pipe.
-fn reading() -> OpenOptions {
+pub(crate) fn reading() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Task, TaskDefinitionError, TaskError, TaskRuntime};
 use crate::permissions::Permissions;
+use crate::sandbox::reading;
 
 /// The tasks of a folder. Their entrypoints lie in it, and no path or link leads out.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,9 +164,10 @@ impl TaskSet {
             error,
         };
         let folder = Dir::open_ambient_dir(&self.folder, ambient_authority()).map_err(failed)?;
-        let file = folder.open(path).map_err(failed)?;
+        // One of another kind, such as a pipe, must not be waited for.
+        let file = folder.open_with(path, &reading()).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
-            return Err(failed(std::io::Error::other("it is no file")));
+            return Err(failed(std::io::Error::other("it is no file, but a folder, a pipe or a device")));
         }
         let mut bytes = Vec::new();
         file.take(FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
