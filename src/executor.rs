@@ -40,6 +40,11 @@ pub trait ScriptExecutor: Send + Sync {
     ) -> Result<Outcome, ExecuteError> {
         if extras.is_empty() { self.execute(request, cancel).await } else { Err(ExecuteError::Unsupported) }
     }
+
+    /// Files and folders of the host that no task may be shown: where its code lies, and what other calls have. Default: none.
+    fn private_places(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 }
 
 /// Why a script did not run, or its outcome is unknown. Never the script's own fault.
@@ -150,6 +155,7 @@ pub struct WasmExecutor {
     /// By allow-list value. Two values may name one image, which is loaded once.
     sandboxes: HashMap<String, Arc<Sandbox>>,
     limits: Limits,
+    home: PathBuf,
     scratch: ScratchRoot,
     ticker: Ticker,
 }
@@ -239,6 +245,10 @@ impl ScriptExecutor for WasmExecutor {
         }
         self.call(&request.interpreter, call, &cancel).await
     }
+
+    fn private_places(&self) -> Vec<PathBuf> {
+        vec![self.home.clone(), self.scratch.path().to_owned()]
+    }
 }
 
 /// Builds a [`WasmExecutor`]. Nothing is allowed that is not named here.
@@ -300,6 +310,7 @@ impl WasmExecutorBuilder {
         Ok(WasmExecutor {
             sandboxes,
             limits: self.limits,
+            home: self.home.root().to_owned(),
             scratch: ScratchRoot::new(&self.scratch)
                 .map_err(|error| BuildError::Scratch { path: self.scratch, error })?,
             ticker: Ticker::start(engines).map_err(BuildError::Clock)?,

@@ -83,11 +83,13 @@ const JOINS: &[&str] = &[
     "src/runtime/program.rs",
     "src/runtime/record.rs",
     "src/sandbox/scratch.rs",
+    "src/sandbox/opened.rs",
     "src/contract/",
     "src/host/config.rs",
     "src/runner/",
     "src/serve/address.rs",
     "src/serve/config/",
+    "src/permissions/ceiling.rs",
     "src/permissions/granted.rs",
     "src/task/set.rs",
 ];

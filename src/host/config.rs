@@ -62,6 +62,9 @@ pub struct HostConfig {
     /// Where grants are kept: an SQLite file.
     #[serde(default)]
     pub grants: Option<PathBuf>,
+    /// The file that this was read from, which no task is shown.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// Where an audit is kept. In TOML: `audit = { file = "audit.jsonl" }` or `audit = { sqlite = "audit.db" }`.
@@ -166,6 +169,7 @@ impl HostConfig {
             max_permissions: Permissions::none(),
             audit: None,
             grants: None,
+            file: None,
         }
     }
 
@@ -182,7 +186,9 @@ impl HostConfig {
         let read = |error| ConfigError::Read { path: path.as_ref().to_owned(), error };
         let text = std::fs::read_to_string(&path).map_err(read)?;
         let path = std::path::absolute(&path).map_err(read)?;
-        HostConfig::from_toml(&text, path.parent().unwrap_or(Path::new("/")))
+        let mut config = HostConfig::from_toml(&text, path.parent().unwrap_or(Path::new("/")))?;
+        config.file = Some(path);
+        Ok(config)
     }
 
     fn settle(&mut self, folder: &Path) {

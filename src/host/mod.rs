@@ -66,6 +66,7 @@ use slots::Slots;
 #[cfg(feature = "sqlite")]
 pub use self::{audit::SqliteAudit, grants::SqliteGrants, sqlite::SqliteError};
 use crate::executor::ScriptExecutor;
+use crate::permissions::Protected;
 
 /// What a host looks things up in.
 pub(crate) struct Stores {
@@ -84,6 +85,7 @@ struct Inner {
     executor: Arc<dyn ScriptExecutor>,
     slots: Slots,
     clock: Clock,
+    protected: Protected,
 }
 
 /// Builds a [`ScriptHost`]. Without a catalog there is no script, without grants nobody may run one.
@@ -112,6 +114,11 @@ impl ScriptHost {
     /// The configuration.
     pub fn config(&self) -> &HostConfig {
         &self.0.config
+    }
+
+    /// What no task is shown: the executor's own folders, the audit, the grants and the configuration.
+    pub fn protected(&self) -> &Protected {
+        &self.0.protected
     }
 
     /// The slots that are free, and the tenants of whom something runs or waits.
@@ -166,6 +173,31 @@ impl ScriptHostBuilder {
             return Err(ConfigError::Executor { found: named, named: config.executor });
         }
         let slots = Slots::new(config.slots_per_tenant, config.slots);
-        Ok(ScriptHost(Arc::new(Inner { config, stores, audit, executor, slots, clock })))
+        let protected = protected(&config, executor.as_ref(), audit.as_ref(), stores.grants.as_ref());
+        Ok(ScriptHost(Arc::new(Inner { config, stores, audit, executor, slots, clock, protected })))
     }
+}
+
+/// The one list of what no task is shown.
+fn protected(
+    config: &HostConfig,
+    executor: &dyn ScriptExecutor,
+    audit: &dyn AuditSink,
+    grants: &dyn GrantStore,
+) -> Protected {
+    let configured = match &config.audit {
+        Some(AuditPlace::File(path) | AuditPlace::Sqlite(path)) => Some(path.clone()),
+        None => None,
+    };
+    [
+        ("the executor's own files", executor.private_places()),
+        ("the audit", audit.private_places()),
+        ("the audit", configured.into_iter().collect()),
+        ("the grants", grants.private_places()),
+        ("the grants", config.grants.iter().cloned().collect()),
+        ("the host's configuration", config.file.iter().cloned().collect()),
+    ]
+    .into_iter()
+    .flat_map(|(what, places)| places.into_iter().map(move |place| (what, place)))
+    .fold(Protected::none(), |protected, (what, place)| protected.place(what, place))
 }

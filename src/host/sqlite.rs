@@ -56,6 +56,16 @@ pub(super) fn open(path: &Path, application: i64, tables: &str) -> Result<Connec
     Ok(connection)
 }
 
+/// The files of a database: SQLite keeps two more beside it, under its name and an ending.
+pub(super) fn files(path: &Path) -> Vec<PathBuf> {
+    let beside = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    vec![path.to_owned(), beside("-wal"), beside("-shm")]
+}
+
 /// Opens a file that is there, to look at it and change nothing.
 pub(super) fn look(path: &Path, application: i64) -> Result<Connection, SqliteError> {
     let failed = |error| failed(path, "opened", error);

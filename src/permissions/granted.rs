@@ -1,10 +1,12 @@
 //! Holding what a task asks for to what its host allows.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Component, Path, PathBuf};
 
-use super::{NamedFolder, Permissions, Scope};
-use crate::sandbox::{Access, Folder};
+use super::ceiling::Ceiling;
+use super::{NamedFolder, Permissions, Protected, Scope};
+use crate::sandbox::{Access, Folder, Opened};
 
 /// What a task gets: folders that were found and lie within the ceiling, and variables that it allows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,6 +52,37 @@ pub enum PermissionError {
         path: PathBuf,
         /// What the system said.
         problem: String,
+    },
+    /// A folder that shows what no task may see, or change.
+    #[error(
+        "the permission {key} = {path:?} would {would} {what}, `{}`, whatever the host's ceiling says: name a folder that \
+         neither holds it nor lies in it, or have it moved elsewhere",
+        place.display()
+    )]
+    Protected {
+        /// `read` or `write`.
+        key: &'static str,
+        /// The folder.
+        path: PathBuf,
+        /// What the folder would do.
+        would: &'static str,
+        /// What it would do it to.
+        what: &'static str,
+        /// Where that is.
+        place: PathBuf,
+    },
+    /// Two folders under one name, of which a script would see one.
+    #[error(
+        "the permissions give the folders {one:?} and {other:?} the same name, {name:?}: give one of them another, such as \
+         {{ path = {other:?}, as = \"other\" }}"
+    )]
+    SameName {
+        /// The name.
+        name: String,
+        /// A folder.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
     },
     /// A path with `..`.
     #[error("the permission {key} = {path:?} climbs out with `..`; name the folder by an absolute path")]
@@ -106,8 +139,14 @@ pub enum PermissionError {
 
 impl Permissions {
     /// Holds these to a ceiling. Relative paths of the request are in `base`, the folder of the tasks; the ceiling's are
-    /// absolute. Looks at the folders, following links, so that one that leads out of the ceiling is seen.
-    pub fn within(&self, ceiling: &Permissions, base: &Path) -> Result<Granted, PermissionError> {
+    /// absolute. Opens the folders, following links within the ceiling and none out of it: what is given is what was looked
+    /// at, whatever comes to lie at its path afterwards. A folder that shows what is `protected` is refused.
+    pub fn within(
+        &self,
+        ceiling: &Permissions,
+        base: &Path,
+        protected: &Protected,
+    ) -> Result<Granted, PermissionError> {
         if self.ffi {
             return Err(PermissionError::Ffi);
         }
@@ -124,16 +163,28 @@ impl Permissions {
             return Err(PermissionError::NoVariable { name: name.clone() });
         }
         let mut folders = BTreeMap::new();
-        // What may be written may be read: the later wins.
         for (key, asked, allowed, access) in [
             ("read", &self.read, [&ceiling.read, &ceiling.write].as_slice(), Access::ReadOnly),
             ("write", &self.write, [&ceiling.write].as_slice(), Access::ReadWrite),
         ] {
-            for folder in resolve(key, asked, allowed, base)? {
-                folders.insert(folder.1, (folder.0, access));
+            for (opened, asked, name) in resolve(key, asked, allowed, &ceiling.write, base)? {
+                protected.check(key, asked, &opened, access)?;
+                let which = opened.identity().map_err(|error| no_folder(key, asked, error))?;
+                match folders.entry(name) {
+                    Entry::Vacant(place) => drop(place.insert((opened, access, asked, which))),
+                    // What may be written may be read: of one folder the later wins.
+                    Entry::Occupied(mut place) if place.get().3 == which => {
+                        place.insert((opened, access, asked, which));
+                    }
+                    Entry::Occupied(place) => {
+                        let (name, one, other) = (place.key().clone(), place.get().2.path.clone(), asked.path.clone());
+                        return Err(PermissionError::SameName { name, one, other });
+                    }
+                }
             }
         }
-        let folders = folders.into_iter().map(|(guest, (host, access))| Folder { host, guest, access }).collect();
+        let folders =
+            folders.into_iter().map(|(name, (opened, access, ..))| Folder::of(opened, name, access)).collect();
         Ok(Granted { folders, variables })
     }
 }
@@ -169,44 +220,48 @@ fn beyond(key: &'static str, value: String, allowed: &[&str]) -> PermissionError
     PermissionError::BeyondCeiling { key, value, allowed }
 }
 
-/// The host folders of a permission and their names.
-fn resolve(
+/// The host folders of a permission, open, and their names.
+fn resolve<'a>(
     key: &'static str,
-    asked: &Scope<NamedFolder>,
-    allowed: &[&Scope<NamedFolder>],
+    asked: &'a Scope<NamedFolder>,
+    allowed: &[&'a Scope<NamedFolder>],
+    writable: &Scope<NamedFolder>,
     base: &Path,
-) -> Result<Vec<(PathBuf, String)>, PermissionError> {
-    let ceiling: Vec<&NamedFolder> = allowed.iter().flat_map(|scope| scope.named()).collect();
+) -> Result<Vec<(Opened, &'a NamedFolder, String)>, PermissionError> {
+    let named: Vec<&'a NamedFolder> = allowed.iter().flat_map(|scope| scope.named()).collect();
     let everything = allowed.iter().any(|scope| **scope == Scope::All);
-    let asked: Vec<&NamedFolder> = match asked {
+    let asked: Vec<&'a NamedFolder> = match asked {
         Scope::Nothing => return Ok(Vec::new()),
         Scope::All if everything => return Err(PermissionError::NothingNamed { key }),
-        Scope::All => ceiling.clone(),
+        Scope::All => named.clone(),
         Scope::Only(folders) => folders.iter().collect(),
     };
+    let ceiling = Ceiling::open(allowed, writable, base);
     let mut found = Vec::new();
     for folder in asked {
-        let host = real(key, folder, base)?;
-        let inside = |top: &&NamedFolder| real(key, top, base).is_ok_and(|top| host.starts_with(top));
-        if !everything && !ceiling.iter().any(inside) {
-            let list: Vec<String> = ceiling.iter().map(|folder| folder.path.display().to_string()).collect();
+        let opened = ceiling.find(&real(key, folder, base)?).map_err(|error| no_folder(key, folder, error))?;
+        let Some(opened) = opened else {
+            let list: Vec<String> = named.iter().map(|folder| folder.path.display().to_string()).collect();
             let list: Vec<&str> = list.iter().map(String::as_str).collect();
             return Err(beyond(key, folder.path.display().to_string(), &list));
-        }
-        found.push((host, name(key, folder)?));
+        };
+        found.push((opened, folder, name(key, folder)?));
     }
     Ok(found)
 }
 
-/// The folder with every link followed.
+fn no_folder(key: &'static str, folder: &NamedFolder, problem: impl ToString) -> PermissionError {
+    PermissionError::NoFolder { key, path: folder.path.clone(), problem: problem.to_string() }
+}
+
+/// The path of the folder with every link followed: where to look for it in the ceiling.
 fn real(key: &'static str, folder: &NamedFolder, base: &Path) -> Result<PathBuf, PermissionError> {
     let path = &folder.path;
     if path.is_relative() && path.components().any(|part| part == Component::ParentDir) {
         return Err(PermissionError::ClimbsOut { key, path: path.clone() });
     }
-    let none = |problem: String| PermissionError::NoFolder { key, path: path.clone(), problem };
-    let real = base.join(path).canonicalize().map_err(|error| none(error.to_string()))?;
-    if real.is_dir() { Ok(real) } else { Err(none("it is no folder".into())) }
+    let real = base.join(path).canonicalize().map_err(|error| no_folder(key, folder, error))?;
+    if real.is_dir() { Ok(real) } else { Err(no_folder(key, folder, "it is no folder")) }
 }
 
 /// The name under which a script finds it.
@@ -243,7 +298,7 @@ mod tests {
     }
 
     fn error(asked: &str, ceiling: &str, base: &Path) -> String {
-        read(asked).within(&read(ceiling), base).unwrap_err().to_string()
+        read(asked).within(&read(ceiling), base, &Protected::none()).unwrap_err().to_string()
     }
 
     #[test]
@@ -254,10 +309,11 @@ mod tests {
         }
         let base = base.path().canonicalize().unwrap();
         let ceiling = "read = ['data']\nwrite = ['out']";
-        let given = read("read = ['./data/sub']\nwrite = ['out']").within(&read(ceiling), &base).unwrap();
-        let folder = |path: &str, access| Folder { host: base.join(path), guest: path.into(), access };
+        let given =
+            read("read = ['./data/sub']\nwrite = ['out']").within(&read(ceiling), &base, &Protected::none()).unwrap();
+        let folder = |path: &str, access| Folder::new(base.join(path), path, access);
         assert_eq!(given.folders, [folder("data/sub", Access::ReadOnly), folder("out", Access::ReadWrite)]);
-        let all = read("read = true\nwrite = true").within(&read(ceiling), &base).unwrap();
+        let all = read("read = true\nwrite = true").within(&read(ceiling), &base, &Protected::none()).unwrap();
         assert_eq!(all.folders, [folder("data", Access::ReadOnly), folder("out", Access::ReadWrite)]);
         assert!(error("write = ['data']", ceiling, &base).contains("`max_permissions.write` holds out"));
         assert!(error("read = ['other']", ceiling, &base).contains("more than the host allows"));
@@ -278,14 +334,40 @@ mod tests {
     }
 
     #[test]
+    fn two_folders_of_one_name_are_refused_with_both_and_one_folder_twice_may_be_written() {
+        let base = tempfile::tempdir().unwrap();
+        for folder in ["a/data", "b/data"] {
+            std::fs::create_dir_all(base.path().join(folder)).unwrap();
+        }
+        let base = base.path().canonicalize().unwrap();
+        let ceiling = "read = ['a', 'b']\nwrite = ['a', 'b']";
+        let named =
+            |one: &str, other: &str| format!("{{ path = '{one}', as = 'x' }}, {{ path = '{other}', as = 'x' }}");
+        for asked in [
+            format!("read = [{}]", named("a/data", "b/data")),
+            "read = [{ path = 'a/data', as = 'x' }]\nwrite = [{ path = 'b/data', as = 'x' }]".to_owned(),
+        ] {
+            let error = error(&asked, ceiling, &base);
+            assert!(
+                error.contains("a/data") && error.contains("b/data") && error.contains("as = \"other\""),
+                "{error}"
+            );
+        }
+        for asked in ["read = ['a/data']\nwrite = ['a/data']".to_owned(), format!("write = [{}]", named("a", "./a"))] {
+            let given = read(&asked).within(&read(ceiling), &base, &Protected::none()).unwrap();
+            assert_eq!((given.folders.len(), given.folders[0].access), (1, Access::ReadWrite), "{asked}");
+        }
+    }
+
+    #[test]
     fn variables_are_given_by_name() {
         let base = Path::new(".");
         let ceiling = "env = ['A', 'B']";
-        assert_eq!(read("env = ['A']").within(&read(ceiling), base).unwrap().variables, ["A"]);
-        assert_eq!(read("env = true").within(&read(ceiling), base).unwrap().variables, ["A", "B"]);
+        assert_eq!(read("env = ['A']").within(&read(ceiling), base, &Protected::none()).unwrap().variables, ["A"]);
+        assert_eq!(read("env = true").within(&read(ceiling), base, &Protected::none()).unwrap().variables, ["A", "B"]);
         assert!(error("env = ['C']", ceiling, base).contains("holds A, B"));
         assert!(error("env = ['A=B']", "env = true", base).contains("names no variable"));
-        assert_eq!(read("").within(&read(ceiling), base).unwrap(), Granted::default());
+        assert_eq!(read("").within(&read(ceiling), base, &Protected::none()).unwrap(), Granted::default());
     }
 
     #[test]

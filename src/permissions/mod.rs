@@ -1,13 +1,16 @@
 //! What a task may do beyond computing: the keys of a permission set, its presets, and the ceiling it is held to.
 
+mod ceiling;
 mod granted;
 mod preset;
+mod protected;
 mod scope;
 
 use serde::{Deserialize, Serialize};
 
 pub use granted::{Granted, PermissionError};
 pub use preset::Preset;
+pub use protected::Protected;
 pub use scope::{NamedFolder, Scope};
 
 /// What a task asks for, or the most that a host allows. Default: nothing.

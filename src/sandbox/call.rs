@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 
+use super::opened::Opened;
 use super::stdio::{Sink, Stdin};
 use crate::Limits;
 
@@ -47,9 +48,12 @@ pub struct Call {
 
 /// A host folder that a script or program sees. It cannot leave it, by links neither; whether it may change what is there
 /// is said here. What it writes there counts against the call's limits on disk, and stays.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Two are equal when they say the same.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Folder {
-    /// The folder on the host.
+    /// The folder on the host. It is opened once, when the call begins; a task's was when it was held to the host's ceiling.
     pub host: PathBuf,
     /// The name under which it is found. A relative path, with no `.` or `..`, is one in the working directory: `data` is
     /// also `/tmp/data` and `$HOME/data`, and listed there. It can be neither moved nor removed, a file is moved into it
@@ -58,7 +62,17 @@ pub struct Folder {
     pub guest: String,
     /// What the program may do there.
     pub access: Access,
+    /// It, where whoever gave it has opened it.
+    opened: Option<Opened>,
 }
+
+impl PartialEq for Folder {
+    fn eq(&self, other: &Folder) -> bool {
+        (&self.host, &self.guest, self.access) == (&other.host, &other.guest, other.access)
+    }
+}
+
+impl Eq for Folder {}
 
 /// What a program may do in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +143,7 @@ impl Call {
 
     /// Lets the script see the host's folder `host` under the name `guest`: see [`Folder::guest`].
     pub fn folder(mut self, host: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Call {
-        self.folders.push(Folder { host: host.into(), guest: guest.into(), access });
+        self.folders.push(Folder::new(host, guest, access));
         self
     }
 
@@ -276,6 +290,27 @@ impl Call {
 }
 
 impl Folder {
+    /// The host's folder `host` under the name `guest`.
+    pub fn new(host: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Folder {
+        Folder { host: host.into(), guest: guest.into(), access, opened: None }
+    }
+
+    /// A folder that is open already, whatever comes to lie at its path.
+    #[cfg(feature = "host")]
+    pub(crate) fn of(opened: Opened, guest: String, access: Access) -> Folder {
+        Folder { host: opened.path().to_owned(), guest, access, opened: Some(opened) }
+    }
+
+    /// The folder, open.
+    pub(super) fn opened(&self) -> std::io::Result<Opened> {
+        self.opened.clone().map_or_else(|| Opened::at(&self.host), Ok)
+    }
+
+    /// Why it is not given.
+    pub(super) fn refused(&self, problem: impl ToString) -> CallError {
+        CallError::Folder { host: self.host.clone(), problem: problem.to_string() }
+    }
+
     /// Whether it shows in the call's directory.
     pub(super) fn is_inside(&self) -> bool {
         !self.guest.starts_with('/')

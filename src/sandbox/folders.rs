@@ -4,6 +4,7 @@ use wasmtime_wasi::p1::types::{Errno, Error, Fd, Filestat, Filetype, Lookupflags
 use wasmtime_wasi::p1::wasi_snapshot_preview1::WasiSnapshotPreview1;
 use wiggle::{GuestMemory, GuestPtr};
 
+use super::opened::Opened;
 use super::quota::FileId;
 use super::tree::TooDeep;
 use super::wasi::{Guarded, Memory, Result};
@@ -61,9 +62,41 @@ impl Guarded {
         Ok(())
     }
 
+    /// Checks that a descriptor is of this folder: it was opened by a path, which may lead elsewhere by now.
+    pub(super) async fn is_the_one(&mut self, descriptor: u32, folder: &Opened) -> std::io::Result<()> {
+        let mut memory = GuestMemory::Unshared(&mut []);
+        let found = self.inner.fd_filestat_get(&mut memory, descriptor.into()).await.map_err(std::io::Error::other)?;
+        match folder.number()? {
+            Some(number) if number != found.ino => {
+                Err(std::io::Error::other("another lies at its path by now; try again, or leave it where it is"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The file and its length, if `stat` is a file or a link with one name left.
     pub(super) fn last_name(stat: &Filestat) -> Option<(FileId, u64)> {
         let counts = matches!(stat.filetype, Filetype::RegularFile | Filetype::SymbolicLink);
         (counts && stat.nlink <= 1).then_some((stat.ino, stat.size))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
+
+    use super::super::quota::Quota;
+    use super::*;
+    use crate::Limits;
+
+    #[tokio::test]
+    async fn a_descriptor_is_known_for_the_folder_that_was_looked_at_and_for_no_other() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut builder = WasiCtxBuilder::new();
+        builder.preopened_dir(one.path(), "/", FsPerms::ReadOnly).unwrap();
+        let mut wasi = Guarded::new(builder.build_p1(), Quota::new(0, 0, 9), &Limits::default());
+        let (one, other) = (Opened::at(one.path()).unwrap(), Opened::at(other.path()).unwrap());
+        wasi.is_the_one(3, &one).await.unwrap();
+        assert!(wasi.is_the_one(3, &other).await.unwrap_err().to_string().contains("another lies at its path"));
     }
 }

@@ -4,6 +4,7 @@ use wasmtime::{Linker, ResourceLimiter};
 use wasmtime_wasi::p1::wasi_snapshot_preview1;
 
 use super::mounts::Mounted;
+use super::rights;
 use crate::Limits;
 
 /// The state of one call's store.
@@ -15,6 +16,7 @@ pub(crate) struct Guest {
 /// Defines everything a guest can import.
 pub(super) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     wasi_snapshot_preview1::add_to_linker(linker, |guest: &mut Guest| &mut guest.wasi)?;
+    rights::link(linker)?;
     // CPython's build has a door to functions of its host. There are none here: the answer is "no host".
     linker.func_wrap("host", "call", |_: i32, _: i32, _: i32, _: i32| -1_i32)?;
     Ok(())

@@ -12,12 +12,16 @@ mod error;
 mod filter;
 mod folders;
 mod guest;
+mod hand_on;
 mod heap;
 mod imports;
 mod listing;
 mod mounts;
+mod opened;
 mod quota;
 mod redirect;
+mod rights;
+mod roots;
 mod scratch;
 mod stdio;
 mod ticker;
@@ -47,8 +51,13 @@ pub(crate) use guest::Guest;
 use guest::Limiter;
 pub(crate) use imports::{IMPORTS_LISTED, unknown_imports};
 use mounts::Mounted;
+#[cfg(feature = "host")]
+pub(crate) use opened::Identity;
+pub(crate) use opened::Opened;
 use quota::Quota;
 use scratch::Id;
+#[cfg(feature = "task")]
+pub(crate) use scratch::reading;
 pub(crate) use scratch::{Scratch, ScratchRoot};
 use stdio::{Capture, GuestStdin};
 pub use stdio::{Sink, Stdin};
@@ -128,7 +137,7 @@ impl Sandbox {
             return Err(RunError::Cancelled);
         }
         let scratch = roots.scratch().map_err(RunError::Scratch)?;
-        self.check_folders(&call)?;
+        let opened = self.open_folders(&call)?;
         let Call { source, name, arguments, environment, stdin, mut files, folders, mut limits, .. } = call;
         let Call { stdout, stderr, skill, keep, .. } = call;
         let name = name.unwrap_or_else(|| self.program.default_script_name.clone());
@@ -197,13 +206,13 @@ impl Sandbox {
                     };
                     builder.envs(variables.pairs());
                 }
-                for Folder { host, guest, access } in &folders {
-                    let permissions = match access {
+                for (folder, opened) in folders.iter().zip(&opened) {
+                    let permissions = match folder.access {
                         Access::ReadOnly => FsPerms::ReadOnly,
                         Access::ReadWrite => FsPerms::ReadWrite,
                     };
-                    if let Err(error) = builder.preopened_dir(host, guest, permissions) {
-                        refused = Some(CallError::Folder { host: host.clone(), problem: error.to_string() });
+                    if let Err(error) = builder.preopened_dir(opened.door(), &folder.guest, permissions) {
+                        refused = Some(folder.refused(error));
                         return;
                     }
                 }
@@ -218,9 +227,13 @@ impl Sandbox {
         // A WASI command has its directory a third time: see `context`.
         let own = FIRST_DIRECTORY + self.program.mounts.len() as u32;
         let first_folder = own + if let Entry::Command { .. } = self.entry { 3 } else { 2 };
+        for ((folder, opened), descriptor) in folders.iter().zip(&opened).zip(first_folder..) {
+            wasi.inner.is_the_one(descriptor, opened).await.map_err(|error| folder.refused(error))?;
+        }
         let on_the_way = call::folders(&files).into_iter().chain(named.iter().map(String::as_str));
         let placed = wasi.inner.placed(own, on_the_way).await;
         placed.map_err(|error| RunError::Scratch(std::io::Error::other(error)))?;
+        wasi.given(FIRST_DIRECTORY..own, own..first_folder, folders.len());
         let mounted = folders.iter().zip(first_folder..).filter(|(folder, _)| folder.is_inside());
         let mounted = wasi.mount(own, mounted.map(|(folder, descriptor)| (folder.guest.clone(), descriptor))).await;
         mounted.map_err(|error| RunError::Scratch(std::io::Error::other(error)))?;
@@ -296,21 +309,21 @@ impl Sandbox {
         Ok(outcome)
     }
 
-    fn check_folders(&self, call: &Call) -> Result<(), CallError> {
-        for Folder { host, guest, .. } in &call.folders {
-            let host = host.clone();
-            if let (Entry::Turn { .. }, true) = (&self.entry, guest.starts_with('/')) {
+    /// The call's folders, each opened for good, unless whoever gave it has done so.
+    fn open_folders(&self, call: &Call) -> Result<Vec<Opened>, CallError> {
+        let open = |folder: &Folder| {
+            if let (Entry::Turn { .. }, true) = (&self.entry, folder.guest.starts_with('/')) {
                 return Err(CallError::FolderForScript {
                     image: self.program.name.clone(),
-                    host,
-                    guest: guest.clone(),
+                    host: folder.host.clone(),
+                    guest: folder.guest.clone(),
                 });
             }
-            if let Err(error) = std::fs::read_dir(&host) {
-                return Err(CallError::Folder { host, problem: error.to_string() });
-            }
-        }
-        Ok(())
+            let opened = folder.opened().map_err(|error| folder.refused(error))?;
+            opened.check().map_err(|error| folder.refused(error))?;
+            Ok(opened)
+        };
+        call.folders.iter().map(open).collect()
     }
 
     fn check_image(&self, limits: &Limits) -> Result<(), CallError> {

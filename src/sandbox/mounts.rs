@@ -5,19 +5,22 @@
 //! a path in it is answered from the real folder, by another descriptor. Nothing is joined to a host path, and whoever
 //! asks the real folder cannot leave it: the engine sees to that, as it does for every directory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use wasmtime_wasi::p1::types::{Errno, Fd};
 use wasmtime_wasi::p1::wasi_snapshot_preview1::WasiSnapshotPreview1;
 use wiggle::{GuestMemory, GuestPtr};
 
 use super::quota::FileId;
+use super::roots::Roots;
 use super::wasi::{Guarded, Memory, Result};
 
 /// What the guest imports: [`Guarded`], with the folders of this call in its directory.
 pub(crate) struct Mounted {
     pub(super) inner: Guarded,
     pub(super) mounts: Mounts,
+    pub(super) roots: Roots,
 }
 
 /// The folders of one call.
@@ -26,8 +29,11 @@ pub(super) struct Mounts {
     folders: Vec<Mount>,
     /// The call's directory, under no parts, and the folders in it that hold a mounted one.
     holders: HashMap<FileId, Vec<String>>,
-    /// A descriptor of the call's directory.
+    /// The empty folders that lie where the mounted ones show.
+    empty: HashSet<FileId>,
+    /// A descriptor of the call's directory, and the root that all of them have.
     top: u32,
+    own: u32,
 }
 
 #[derive(Debug)]
@@ -47,6 +53,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The descriptor from which it is looked up.
+    pub fn dir(&self) -> Fd {
+        self.dir.into()
+    }
+
     /// A memory that holds the path, in the guest's stead.
     pub fn parts(self) -> (Vec<u8>, Fd, u32) {
         let length = self.path.len() as u32;
@@ -87,6 +98,28 @@ impl Mounts {
         }
     }
 
+    /// Whether this is a folder that shows a mounted one, or holds one that does, by whatever path it was reached.
+    fn is_fixed(&self, file: FileId) -> bool {
+        self.empty.contains(&file) || self.holders.get(&file).is_some_and(|parts| !parts.is_empty())
+    }
+
+    /// A descriptor was closed: a folder that was mounted by it shows no more.
+    pub fn closed(&mut self, descriptor: Fd) {
+        self.folders.retain(|mount| mount.descriptor != u32::from(descriptor));
+    }
+
+    /// A descriptor got another number. What had that number was closed.
+    pub fn renumbered(&mut self, from: Fd, to: Fd) {
+        if u32::from(from) == u32::from(to) {
+            return;
+        }
+        self.closed(to);
+        let moved = self.folders.iter_mut().map(|mount| &mut mount.descriptor).chain([&mut self.top]);
+        for descriptor in moved.filter(|descriptor| **descriptor == u32::from(from)) {
+            *descriptor = to.into();
+        }
+    }
+
     /// The mounted folder that these parts lead to, or into.
     fn holding(&self, parts: &[&str]) -> Option<&Mount> {
         self.folders.iter().find(|mount| {
@@ -101,13 +134,24 @@ fn starts_with(path: &[String], beginning: &[&str]) -> bool {
 
 impl Mounted {
     pub fn new(inner: Guarded) -> Mounted {
-        Mounted { inner, mounts: Mounts::default() }
+        Mounted { inner, mounts: Mounts::default(), roots: Roots::default() }
+    }
+
+    /// Says what the call's first descriptors are: the runtime's folders, the call's directory by each of its names, and
+    /// behind them so many folders of the host.
+    pub fn given(&mut self, runtime: Range<u32>, own: Range<u32>, folders: usize) {
+        for descriptor in runtime.chain((own.end..).take(folders)) {
+            self.roots.given(descriptor, descriptor);
+        }
+        for descriptor in own.clone() {
+            self.roots.given(descriptor, own.start);
+        }
     }
 
     /// Shows these folders in the call's directory, of which `top` is a descriptor: each by its path there, with its own
     /// descriptor. The empty folders of their names are there already.
     pub async fn mount(&mut self, top: u32, folders: impl Iterator<Item = (String, u32)>) -> Result<()> {
-        self.mounts.top = top;
+        (self.mounts.top, self.mounts.own) = (top, top);
         for (path, descriptor) in folders {
             let parts: Vec<String> = path.split('/').map(str::to_owned).collect();
             for depth in 0..parts.len() {
@@ -118,6 +162,8 @@ impl Mounted {
                 let stat = self.stat(top, &holder).await?;
                 self.mounts.holders.insert(stat, parts[..depth].to_vec());
             }
+            let empty = self.stat(top, &path).await?;
+            self.mounts.empty.insert(empty);
             self.mounts.folders.push(Mount { parts, descriptor });
         }
         Ok(())
@@ -144,6 +190,10 @@ impl Mounted {
             return Ok(None);
         }
         self.inner.check_path(path)?;
+        // Only the call's own directory has folders mounted in it.
+        if self.roots.of(dir) != Some(self.mounts.own) {
+            return Ok(None);
+        }
         let Ok(from) = self.inner.fd_filestat_get(memory, dir).await else { return Ok(None) };
         let Some(from) = self.mounts.holders.get(&from.ino) else { return Ok(None) };
         let text = memory.as_cow_str(path)?;
@@ -157,10 +207,14 @@ impl Mounted {
         dir: Fd,
         path: GuestPtr<str>,
     ) -> Result<Option<Place>> {
-        match self.place(memory, dir, path).await? {
-            Some(Place { fixed: true, .. }) => Err(Errno::Busy.into()),
-            place => Ok(place),
-        }
+        let place = self.place(memory, dir, path).await?;
+        let fixed = match &place {
+            Some(place) => place.fixed,
+            None if self.mounts.empty.is_empty() => false,
+            // Links may lead to it by a path that does not say so.
+            None => self.inner.at(memory, dir, path).await.is_some_and(|found| self.mounts.is_fixed(found.ino)),
+        };
+        if fixed { Err(Errno::Busy.into()) } else { Ok(place) }
     }
 }
 
@@ -170,7 +224,7 @@ mod tests {
 
     fn mounts() -> Mounts {
         let mount = |path: &str, descriptor| Mount { parts: path.split('/').map(str::to_owned).collect(), descriptor };
-        Mounts { folders: vec![mount("data", 7), mount("a/b", 8)], holders: HashMap::new(), top: 4 }
+        Mounts { folders: vec![mount("data", 7), mount("a/b", 8)], top: 4, ..Mounts::default() }
     }
 
     fn found(from: &[&str], path: &str) -> Option<(u32, String, bool)> {
@@ -193,6 +247,19 @@ mod tests {
         for path in ["x", "database/x", "x/data", "a/c", "/data", "..", "data/../../x", ""] {
             assert_eq!(found(&[], path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn a_mounted_folder_follows_its_descriptor_and_is_gone_with_it() {
+        let mut mounts = mounts();
+        mounts.renumbered(7.into(), 9.into());
+        mounts.renumbered(9.into(), 9.into());
+        let found = |mounts: &Mounts, path: &str| mounts.find(&[], path).map(|place| place.dir);
+        assert_eq!((found(&mounts, "data/x"), found(&mounts, "a/b/x")), (Some(9), Some(8)));
+        mounts.renumbered(9.into(), 8.into());
+        assert_eq!((found(&mounts, "data/x"), found(&mounts, "a/b/x")), (Some(8), None));
+        mounts.closed(8.into());
+        assert_eq!(found(&mounts, "data/x"), None);
     }
 
     #[test]

@@ -4,22 +4,9 @@ use wasmtime_wasi::p1::types::{self, Errno, Fd, Filestat, Lookupflags, Oflags};
 use wasmtime_wasi::p1::wasi_snapshot_preview1::WasiSnapshotPreview1;
 use wiggle::{GuestMemory, GuestPtr};
 
+use super::hand_on::{hand_on, hand_on_the_rest};
 use super::mounts::{Mounted, Place};
 use super::wasi::{Memory, Result};
-
-/// Hands calls on as they are.
-macro_rules! hand_on {
-    ($(async $name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
-        $(async fn $name(&mut self, memory: Memory<'_, '_>, $($arg: $ty),*) -> Result<$out> {
-            self.inner.$name(memory, $($arg),*).await
-        })*
-    };
-    ($($name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
-        $(fn $name(&mut self, memory: Memory<'_, '_>, $($arg: $ty),*) -> Result<$out> {
-            self.inner.$name(memory, $($arg),*)
-        })*
-    };
-}
 
 /// Runs `$call` with the directory and the path as the guest gave them or, for a path in a mounted folder, with its own.
 macro_rules! redirect {
@@ -78,25 +65,9 @@ impl Mounted {
 }
 
 impl WasiSnapshotPreview1 for Mounted {
-    fn set_hostcall_fuel(&mut self, fuel: usize) {
-        self.inner.set_hostcall_fuel(fuel);
-    }
+    hand_on_the_rest!();
 
     hand_on! {
-        args_get(argv: GuestPtr<GuestPtr<u8>>, buffer: GuestPtr<u8>) -> ();
-        args_sizes_get() -> (types::Size, types::Size);
-        environ_get(environ: GuestPtr<GuestPtr<u8>>, buffer: GuestPtr<u8>) -> ();
-        environ_sizes_get() -> (types::Size, types::Size);
-        clock_res_get(id: types::Clockid) -> types::Timestamp;
-        clock_time_get(id: types::Clockid, precision: types::Timestamp) -> types::Timestamp;
-        fd_allocate(fd: Fd, offset: types::Filesize, len: types::Filesize) -> ();
-        fd_fdstat_set_flags(fd: Fd, flags: types::Fdflags) -> ();
-        fd_fdstat_set_rights(fd: Fd, base: types::Rights, inheriting: types::Rights) -> ();
-        fd_prestat_get(fd: Fd) -> types::Prestat;
-        fd_prestat_dir_name(fd: Fd, path: GuestPtr<u8>, len: types::Size) -> ();
-        fd_tell(fd: Fd) -> types::Filesize;
-        proc_raise(signal: types::Signal) -> ();
-        sched_yield() -> ();
         random_get(buffer: GuestPtr<u8>, len: types::Size) -> ();
         sock_accept(fd: Fd, flags: types::Fdflags) -> Fd;
         sock_recv(fd: Fd, data: types::IovecArray, flags: types::Riflags) -> (types::Size, types::Roflags);
@@ -105,24 +76,32 @@ impl WasiSnapshotPreview1 for Mounted {
     }
 
     hand_on! {
-        async fd_advise(fd: Fd, offset: types::Filesize, len: types::Filesize, advice: types::Advice) -> ();
-        async fd_close(fd: Fd) -> ();
         async fd_datasync(fd: Fd) -> ();
-        async fd_fdstat_get(fd: Fd) -> types::Fdstat;
-        async fd_filestat_get(fd: Fd) -> Filestat;
         async fd_filestat_set_size(fd: Fd, size: types::Filesize) -> ();
         async fd_filestat_set_times(fd: Fd, atim: types::Timestamp, mtim: types::Timestamp, flags: types::Fstflags) -> ();
         async fd_pread(fd: Fd, buffers: types::IovecArray, offset: types::Filesize) -> types::Size;
         async fd_pwrite(fd: Fd, buffers: types::CiovecArray, offset: types::Filesize) -> types::Size;
         async fd_read(fd: Fd, buffers: types::IovecArray) -> types::Size;
         async fd_readdir(fd: Fd, buffer: GuestPtr<u8>, len: types::Size, cookie: types::Dircookie) -> types::Size;
-        async fd_renumber(from: Fd, to: Fd) -> ();
-        async fd_seek(fd: Fd, offset: types::Filedelta, whence: types::Whence) -> types::Filesize;
         async fd_sync(fd: Fd) -> ();
         async fd_write(fd: Fd, buffers: types::CiovecArray) -> types::Size;
         async poll_oneoff(
             subscriptions: GuestPtr<types::Subscription>, events: GuestPtr<types::Event>, count: types::Size
         ) -> types::Size;
+    }
+
+    async fn fd_close(&mut self, memory: Memory<'_, '_>, fd: Fd) -> Result<()> {
+        self.inner.fd_close(memory, fd).await?;
+        self.roots.closed(fd);
+        self.mounts.closed(fd);
+        Ok(())
+    }
+
+    async fn fd_renumber(&mut self, memory: Memory<'_, '_>, from: Fd, to: Fd) -> Result<()> {
+        self.inner.fd_renumber(memory, from, to).await?;
+        self.roots.renumbered(from, to);
+        self.mounts.renumbered(from, to);
+        Ok(())
     }
 
     async fn path_filestat_get(
@@ -191,13 +170,16 @@ impl WasiSnapshotPreview1 for Mounted {
         flags: types::Fdflags,
     ) -> Result<Fd> {
         let place = self.place(memory, dir, path).await?;
-        redirect!(
+        let from = place.as_ref().map_or(dir, Place::dir);
+        let opened = redirect!(
             place,
             memory,
             dir,
             path,
             self.inner.path_open(memory, dir, lookup, path, how, base, inheriting, flags).await
-        )
+        )?;
+        self.roots.opened(opened, from);
+        Ok(opened)
     }
 
     async fn path_create_directory(&mut self, memory: Memory<'_, '_>, dir: Fd, path: GuestPtr<str>) -> Result<()> {
@@ -244,14 +226,15 @@ impl WasiSnapshotPreview1 for Mounted {
         to: Fd,
         new: GuestPtr<str>,
     ) -> Result<()> {
-        let Some(mut two) = self.two(memory, [(from, old), (to, new)]).await? else {
+        let two = self.two(memory, [(from, old), (to, new)]).await?;
+        // One file with a name inside and one outside would outlive the call.
+        if self.roots.differ(two.as_ref().map_or([from, to], |two| two.dirs)) {
+            return Err(Errno::Xdev.into());
+        }
+        let Some(mut two) = two else {
             return self.inner.path_link(memory, from, flags, old, to, new).await;
         };
         let ([from, to], [old, new]) = (two.dirs, two.paths());
-        // One file with a name inside and one outside would outlive the call.
-        if from_another_folder(&two.dirs) {
-            return Err(Errno::Xdev.into());
-        }
         self.inner.path_link(&mut GuestMemory::Unshared(&mut two.text), from, flags, old, to, new).await
     }
 
@@ -263,13 +246,14 @@ impl WasiSnapshotPreview1 for Mounted {
         to: Fd,
         new: GuestPtr<str>,
     ) -> Result<()> {
-        let Some(mut two) = self.two(memory, [(from, old), (to, new)]).await? else {
-            return self.inner.path_rename(memory, from, old, to, new).await;
-        };
+        let two = self.two(memory, [(from, old), (to, new)]).await?;
         // As between two file systems, which the folders are to the script: it copies instead.
-        if from_another_folder(&two.dirs) {
+        if self.roots.differ(two.as_ref().map_or([from, to], |two| two.dirs)) {
             return Err(Errno::Xdev.into());
         }
+        let Some(mut two) = two else {
+            return self.inner.path_rename(memory, from, old, to, new).await;
+        };
         let ([from, to], [old, new]) = (two.dirs, two.paths());
         self.inner.path_rename(&mut GuestMemory::Unshared(&mut two.text), from, old, to, new).await
     }
@@ -277,8 +261,4 @@ impl WasiSnapshotPreview1 for Mounted {
     fn proc_exit(&mut self, memory: Memory<'_, '_>, code: types::Exitcode) -> wiggle::error::Error {
         self.inner.proc_exit(memory, code)
     }
-}
-
-fn from_another_folder([from, to]: &[Fd; 2]) -> bool {
-    u32::from(*from) != u32::from(*to)
 }

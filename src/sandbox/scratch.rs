@@ -100,6 +100,11 @@ impl ScratchRoot {
         }
     }
 
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
     /// Whether this is the process that made it, and not a copy of that one (`fork`).
     pub fn is_of_this_process(&self) -> bool {
         self.0.process == std::process::id()
@@ -342,7 +347,7 @@ fn open_folder(path: &Path) -> io::Result<Dir> {
 }
 
 /// To read a file, and not to wait for the other end of one that became a pipe.
-fn reading() -> OpenOptions {
+pub(crate) fn reading() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]

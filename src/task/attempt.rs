@@ -86,7 +86,13 @@ impl Attempt<'_> {
         let timeout = call.timeout.unwrap_or(task.timeout);
         // What is not given is refused by the host, so that it is written down.
         let ceiling = &inner.host.config().max_permissions;
-        let (granted, refused) = match task.permissions.within(ceiling, inner.tasks.folder()) {
+        let protected = inner.host.protected().clone();
+        // Who may change it may give itself more the next time.
+        let protected = match inner.tasks.file() {
+            Some(file) => protected.readable("the tasks", file),
+            None => protected,
+        };
+        let (granted, refused) = match task.permissions.within(ceiling, inner.tasks.folder(), &protected) {
             Ok(granted) => (granted, None),
             Err(error) => (Granted::default(), Some(format!("the task `{}`: {error}", task.id))),
         };

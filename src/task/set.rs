@@ -12,11 +12,14 @@ use serde_json::{Map, Value};
 
 use super::{Task, TaskDefinitionError, TaskError, TaskRuntime};
 use crate::permissions::Permissions;
+use crate::sandbox::reading;
 
 /// The tasks of a folder. Their entrypoints lie in it, and no path or link leads out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskSet {
     folder: PathBuf,
+    /// Where they were read from.
+    file: Option<PathBuf>,
     tasks: BTreeMap<String, Task>,
 }
 
@@ -86,7 +89,11 @@ const FILE_BYTES: u64 = 64 << 20;
 impl TaskSet {
     /// Tasks whose files are in `folder`. Of two with one id the later counts.
     pub fn new(folder: impl Into<PathBuf>, tasks: impl IntoIterator<Item = Task>) -> TaskSet {
-        TaskSet { folder: folder.into(), tasks: tasks.into_iter().map(|task| (task.id.clone(), task)).collect() }
+        TaskSet {
+            folder: folder.into(),
+            file: None,
+            tasks: tasks.into_iter().map(|task| (task.id.clone(), task)).collect(),
+        }
     }
 
     /// Reads TOML: a table `[tasks.ID]` for each task. Unknown keys are refused, and so is the whole when one task is.
@@ -119,7 +126,14 @@ impl TaskSet {
         let read = |error| TaskSetError::Read { path: path.as_ref().to_owned(), error };
         let text = std::fs::read_to_string(&path).map_err(read)?;
         let path = std::path::absolute(&path).map_err(read)?;
-        TaskSet::from_toml(&text, path.parent().unwrap_or(Path::new("/")))
+        let mut set = TaskSet::from_toml(&text, path.parent().unwrap_or(Path::new("/")))?;
+        set.file = Some(path);
+        Ok(set)
+    }
+
+    /// The file that says what each task may do, if there is one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// The folder of the tasks.
@@ -150,9 +164,10 @@ impl TaskSet {
             error,
         };
         let folder = Dir::open_ambient_dir(&self.folder, ambient_authority()).map_err(failed)?;
-        let file = folder.open(path).map_err(failed)?;
+        // One of another kind, such as a pipe, must not be waited for.
+        let file = folder.open_with(path, &reading()).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
-            return Err(failed(std::io::Error::other("it is no file")));
+            return Err(failed(std::io::Error::other("it is no file, but a folder, a pipe or a device")));
         }
         let mut bytes = Vec::new();
         file.take(FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;

@@ -13,6 +13,7 @@ mod mounts;
 mod names;
 mod outside;
 mod paths;
+mod roots;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;

@@ -38,10 +38,10 @@ fn a_task_that_cannot_be_meant_is_refused_by_task_field_and_value() {
 }
 
 #[tokio::test]
-async fn an_entrypoint_that_is_missing_or_leads_out_is_refused_and_nothing_runs() {
+async fn an_entrypoint_that_is_missing_no_file_or_leads_out_is_refused_and_nothing_runs() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("t.sh"), "echo secret").unwrap();
-    let links = if cfg!(unix) { &["link.sh", "folder_link/t.sh"][..] } else { &[] };
+    let links = if cfg!(unix) { &["link.sh", "folder_link/t.sh", "pipe.sh"][..] } else { &[] };
     let world = World::of("shell", "t.sh", "", "");
     std::fs::create_dir(world.path("folder.sh")).unwrap();
     std::fs::write(world.path("binary.sh"), b"echo \xff").unwrap();
@@ -49,6 +49,8 @@ async fn an_entrypoint_that_is_missing_or_leads_out_is_refused_and_nothing_runs(
     {
         std::os::unix::fs::symlink(outside.path().join("t.sh"), world.path("link.sh")).unwrap();
         std::os::unix::fs::symlink(outside.path(), world.path("folder_link")).unwrap();
+        // Nobody ever writes to it.
+        assert!(std::process::Command::new("mkfifo").arg(world.path("pipe.sh")).status().unwrap().success());
     }
     for entrypoint in ["gone.sh", "folder.sh", "binary.sh"].iter().chain(links) {
         world.write("tasks.toml", &format!("[tasks.t]\nruntime = 'shell'\nentrypoint = '{entrypoint}'"));

@@ -5,6 +5,8 @@
 mod bad_input;
 #[cfg(feature = "cli")]
 mod command_line;
+#[cfg(unix)]
+mod exchanged;
 mod folders;
 mod permissions;
 #[cfg(feature = "cli")]

@@ -194,3 +194,50 @@ async fn the_audit_has_the_names_of_what_a_task_was_given_and_no_contents() {
     );
     assert_eq!(entries[0].script_sha256, Some(ampoule::content_sha256(SCRIPTS[0].2)));
 }
+
+#[tokio::test]
+async fn no_permission_shows_the_home_the_temporary_folder_the_audit_the_grants_or_the_configuration() {
+    let home = ampoule::Home::from_env().unwrap().root().to_owned();
+    let temporary = std::env::temp_dir();
+    for (folder, says) in [
+        (home.display().to_string(), "the executor's own files"),
+        (home.join("runtimes").display().to_string(), "the executor's own files"),
+        (home.parent().unwrap().display().to_string(), "the executor's own files"),
+        (temporary.display().to_string(), "the executor's own files"),
+        (temporary.ancestors().last().unwrap().display().to_string(), "the executor's own files"),
+        ("audited".to_owned(), "the audit"),
+        ("granted".to_owned(), "the grants"),
+        ("etc".to_owned(), "the host's configuration"),
+    ] {
+        for access in ["read", "write"] {
+            let permissions = format!("permissions = {{ {access} = [{{ path = '{folder}', as = 'x' }}] }}");
+            let mut world = World::of("shell", "t.sh", "ls -R x", &permissions);
+            for folder in ["audited", "granted", "etc"] {
+                fs::create_dir(world.path(folder)).unwrap();
+            }
+            world.config.audit = Some(ampoule::host::AuditPlace::File(world.path("audited/audit.jsonl")));
+            world.config.grants = Some(world.path("granted/grants.db"));
+            world.config.file = Some(world.path("etc/host.toml"));
+            let denied = world.allow(&format!("{access} = ['{folder}']")).denied().await;
+            assert!(
+                denied.contains(says) && denied.contains(&format!("the permission {access}")),
+                "{folder}: {denied}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_file_of_the_tasks_may_be_read_and_never_changed() {
+    for (access, script, expected) in [("read", "ls x | grep toml", Some("tasks.toml\n")), ("write", "", None)] {
+        let permissions = format!("permissions = {{ {access} = [{{ path = '.', as = 'x' }}] }}");
+        let world = World::of("shell", "t.sh", script, &permissions).allow(&format!("{access} = ['.']"));
+        match expected {
+            Some(expected) => assert_eq!(world.run(TaskCall::new()).await.stdout, expected),
+            None => {
+                let denied = world.denied().await;
+                assert!(denied.contains("would let the task change the tasks"), "{denied}");
+            }
+        }
+    }
+}

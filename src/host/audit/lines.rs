@@ -256,6 +256,10 @@ impl Open {
 
 #[async_trait::async_trait]
 impl AuditSink for JsonLinesAudit {
+    fn private_places(&self) -> Vec<PathBuf> {
+        vec![self.0.path.clone(), head_file::path_of(&self.0.path)]
+    }
+
     async fn append(&self, entry: &AuditEntry) -> Result<Head, AuditError> {
         let (inner, entry) = (self.0.clone(), entry.clone());
         let written = tokio::task::spawn_blocking(move || {

@@ -30,6 +30,11 @@ pub trait AuditSink: Send + Sync {
     /// Writes an entry behind the others. When this returns, the entry outlives a crash of the machine; when it fails,
     /// nothing runs. Gives the end of the chain, which is this entry's.
     async fn append(&self, entry: &AuditEntry) -> Result<Head, AuditError>;
+
+    /// Files and folders of the host that no task may be shown: those that it writes. Default: none.
+    fn private_places(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 }
 
 /// Why an entry could not be written, or an audit not be opened.

@@ -132,6 +132,10 @@ impl Inner {
 
 #[async_trait::async_trait]
 impl AuditSink for SqliteAudit {
+    fn private_places(&self) -> Vec<PathBuf> {
+        sqlite::files(&self.0.path)
+    }
+
     async fn append(&self, entry: &AuditEntry) -> Result<Head, AuditError> {
         let (inner, entry) = (self.0.clone(), entry.clone());
         let written = tokio::task::spawn_blocking(move || inner.append(&entry));

@@ -5,6 +5,7 @@ mod pin;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
@@ -100,4 +101,9 @@ pub trait GrantStore: Send + Sync {
     async fn list(&self) -> Result<Vec<Grant>, StoreError>;
     /// Takes a grant away; whether it was there.
     async fn revoke(&self, id: &str) -> Result<bool, StoreError>;
+
+    /// Files and folders of the host that no task may be shown: those that it writes. Default: none.
+    fn private_places(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 }

@@ -90,6 +90,10 @@ fn grant(row: &Row<'_>) -> rusqlite::Result<Grant> {
 
 #[async_trait::async_trait]
 impl GrantStore for SqliteGrants {
+    fn private_places(&self) -> Vec<PathBuf> {
+        sqlite::files(&self.0.path)
+    }
+
     async fn find(&self, tenant: &str, skill: &str, script: &str) -> Result<Option<Grant>, StoreError> {
         let key = [tenant, skill, script].map(str::to_owned);
         self.with("read", move |connection| {
