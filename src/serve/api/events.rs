@@ -1,8 +1,9 @@
 //! Server-sent events: output as it comes, then the outcome.
+//!
+//! The call runs on a task of its own, so that its timeout and its slot hold whatever the reader does: one who reads slowly
+//! makes the script wait, until its timeout, and the outcome is kept for them. Who goes away ends the call.
 
 use std::convert::Infallible;
-use std::pin::Pin;
-use std::sync::Arc;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -10,28 +11,55 @@ use bytes::Bytes;
 use futures_util::stream;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::App;
 use super::answer::{Files, Wire};
 use crate::Sink;
-use crate::runner::{Finished, Job, RunError};
+use crate::runner::{Finished, Job};
 use crate::serve::problem::Problem;
 
 /// Pieces that wait for a slow reader, whom the script then waits for.
 const PIECES: usize = 16;
 
-type Run = Pin<Box<dyn Future<Output = Result<Finished, RunError>> + Send>>;
-
 /// A call whose output is being sent.
 struct Sending {
-    run: Option<Run>,
+    run: Run,
     /// How it ended, once it has; what it wrote may still be on its way.
-    ended: Option<Result<Finished, RunError>>,
+    ended: Option<Result<Finished, Problem>>,
     stdout: Stream,
     stderr: Stream,
-    _held: OwnedSemaphorePermit,
+}
+
+/// The task of a call. Dropping it aborts the task, which drops the call.
+struct Run(JoinSet<Result<Finished, Problem>>);
+
+impl Run {
+    /// `held` is given back when the call has ended: the request's body is not needed any more.
+    fn spawn(app: App, job: Job, held: OwnedSemaphorePermit) -> Run {
+        let mut task = JoinSet::new();
+        let run = async move {
+            let result = app.runner().run(job, &CancellationToken::new()).await;
+            drop(held);
+            result.map_err(Problem::from)
+        };
+        task.spawn(run.instrument(tracing::Span::current()));
+        Run(task)
+    }
+
+    /// How the call ended. Once that has been told, never.
+    async fn ended(&mut self) -> Result<Finished, Problem> {
+        match self.0.join_next().await {
+            Some(Ok(result)) => result,
+            Some(Err(error)) => {
+                tracing::error!(%error, "a call's task failed");
+                Err(Problem::failed())
+            }
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// One output stream: what comes, and all that came, which the outcome holds as well.
@@ -65,21 +93,18 @@ pub async fn answer(app: App, mut job: Job, held: OwnedSemaphorePermit) -> Resul
     let (err, stderr) = Stream::new("stderr");
     let (starts, started) = oneshot::channel();
     (job.stdout, job.stderr, job.started) = (Some(out), Some(err), Some(starts));
-    let app = Arc::new(app);
-    let run = async move { app.runner().run(job, &CancellationToken::new()).await };
-    let mut run: Run = Box::pin(run.instrument(tracing::Span::current()));
+    let mut run = Run::spawn(app, job, held);
     let mut ended = None;
     tokio::select! {
         biased;
         // A call that is refused is so as soon as it has its slot.
-        result = &mut run => ended = Some(result),
+        result = run.ended() => ended = Some(result),
         _ = started => {}
     }
-    if let Some(Err(error)) = ended {
-        return Err(error.into());
+    if let Some(Err(problem)) = ended {
+        return Err(problem);
     }
-    let run = if ended.is_none() { Some(run) } else { None };
-    let sending = Sending { run, ended, stdout, stderr, _held: held };
+    let sending = Sending { run, ended, stdout, stderr };
     let events = stream::unfold(Some(sending), |sending| async move {
         let mut sending = sending?;
         if let Some(event) = sending.next().await {
@@ -94,20 +119,12 @@ impl Sending {
     /// The next piece of output. None: there is no more, and the call has ended.
     async fn next(&mut self) -> Option<Event> {
         loop {
-            let is_running = self.run.is_some();
-            let running = async {
-                match &mut self.run {
-                    Some(run) => run.await,
-                    None => std::future::pending().await,
-                }
-            };
             let event = tokio::select! {
                 biased;
                 piece = self.stderr.pieces.recv(), if self.stderr.open => self.stderr.event(piece),
                 piece = self.stdout.pieces.recv(), if self.stdout.open => self.stdout.event(piece),
-                result = running, if is_running => {
+                result = self.run.ended(), if self.ended.is_none() => {
                     self.ended = Some(result);
-                    self.run = None;
                     None
                 }
                 else => return None,
@@ -120,13 +137,13 @@ impl Sending {
 
     /// The outcome, as it would have been without events, or what went wrong.
     fn last(self) -> Event {
-        match self.ended.unwrap_or(Err(RunError::Stopping)) {
+        match self.ended.unwrap_or_else(|| Err(Problem::stopping())) {
             Ok(mut finished) => {
                 (finished.outcome.stdout, finished.outcome.stderr) = (self.stdout.whole, self.stderr.whole);
                 let json = Wire::new(&finished.outcome, finished.files.as_ref(), Files::Inside).to_json();
                 Event::default().event("outcome").data(String::from_utf8_lossy(&json))
             }
-            Err(error) => Event::default().event("problem").data(Problem::from(error).to_json()),
+            Err(problem) => Event::default().event("problem").data(problem.to_json()),
         }
     }
 }
