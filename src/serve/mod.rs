@@ -13,9 +13,11 @@ mod config;
 mod connections;
 mod guard;
 mod idle;
+mod patient;
 mod problem;
 #[cfg(feature = "otlp")]
 mod remote;
+mod room;
 mod tokens;
 mod trace;
 

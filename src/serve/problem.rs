@@ -122,6 +122,23 @@ impl Problem {
         Problem { retry_after: Some(SOON), ..problem }
     }
 
+    /// A caller has taken its share of something.
+    pub fn caller_busy(detail: impl Display) -> Problem {
+        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", "The caller is busy", detail);
+        Problem { retry_after: Some(SOON), ..problem }
+    }
+
+    /// Every connection is in use; this one is kept for probes.
+    pub fn full(connections: usize) -> Problem {
+        let detail = format!("{connections} connections are in use, as many as may: try again later");
+        Problem { closes: true, ..Problem::busy(detail) }
+    }
+
+    /// The token is for nobody's scripts.
+    pub fn no_tenant() -> Problem {
+        Problem::forbidden("tenant", "this token is for no tenant: it may read metrics and run nothing")
+    }
+
     pub fn stopping() -> Problem {
         let detail = "the service is shutting down; the script did not run to its end";
         let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "Shutting down", detail);

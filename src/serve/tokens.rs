@@ -43,6 +43,11 @@ impl Tenants {
         }
     }
 
+    /// Whether there is nobody to run scripts for.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Tenants::These(names) if names.is_empty())
+    }
+
     /// The tenant of a request that names none: the caller's own when it has one alone.
     pub fn of_unnamed(&self) -> &str {
         match self {

@@ -1,5 +1,9 @@
 //! Over HTTP the tools stand behind the service's tokens, and end with it.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use ampoule::serve::{Tokens, token_digest};
 use reqwest::{Client, Response};
 use serde_json::json;
@@ -49,10 +53,35 @@ async fn a_page_in_a_browser_is_kept_out_and_scripts_are_not_taken_as_requests()
     assert_eq!(client.get(format!("{address}/readyz")).send().await.unwrap().status(), 200);
 }
 
+/// Begins a request to the tools whose body does not come, and reads what is answered.
+fn begun(address: &str, headers: &str) -> String {
+    let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}");
+    write!(stream, "{head}Accept: application/json, text/event-stream\r\nContent-Length: 9999\r\n\r\n{{").unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn a_body_that_comes_too_slowly_is_given_up_and_one_of_no_tenant_is_not_read() {
+    let place = Place::new();
+    place.write("ampoule.toml", "[requests]\nbody-time = '500ms'");
+    let (_server, address) = served(&place);
+    assert_eq!(begun(&address, ""), "HTTP/1.1 408");
+
+    let (place, token) = (Place::new(), Tokens::generate());
+    let entry = format!("[[tokens]]\nname = 'a'\nsha256 = '{}'\ntenants = []", token_digest(&token));
+    place.write("ampoule.toml", entry);
+    let (_server, address) = served(&place);
+    assert_eq!(begun(&address, &format!("Authorization: Bearer {token}\r\n")), "HTTP/1.1 403");
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn an_open_session_does_not_hold_up_the_end() {
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
     let place = Place::new();
     place.write("ampoule.toml", "shutdown-time = '30s'");
     let (mut server, address) = served(&place);

@@ -55,13 +55,13 @@ async fn a_token_runs_scripts_for_its_tenants_and_no_other() {
     let Keys { server, acme, all, metrics } = keys();
     let body = |tenant: &str| json!({"runtime": "sh", "source": "echo hi", "tenant": tenant});
     send(server.post(&body("other")), Some(&acme)).await.is_problem(403, Some("tenant"), "`other`");
-    send(server.post(&body("acme")), Some(&metrics)).await.is_problem(403, Some("tenant"), "`acme`");
+    send(server.post(&body("acme")), Some(&metrics)).await.is_problem(403, Some("tenant"), "no tenant");
     for tenant in ["acme", "other"] {
         assert_eq!(send(server.post(&body(tenant)), Some(&all)).await.status, 200);
     }
     let unnamed = json!({"runtime": "sh", "source": "echo hi"});
     assert_eq!(send(server.post(&unnamed), Some(&acme)).await.status, 200);
-    send(server.post(&unnamed), Some(&metrics)).await.is_problem(403, Some("tenant"), "`default`");
+    send(server.post(&unnamed), Some(&metrics)).await.is_problem(403, Some("tenant"), "no tenant");
     assert_eq!(send(server.get("/metrics"), Some(&metrics)).await.status, 200);
 }
 

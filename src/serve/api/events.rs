@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -20,6 +20,8 @@ use super::answer::{Files, Wire};
 use crate::Sink;
 use crate::runner::{Finished, Job};
 use crate::serve::problem::Problem;
+use crate::serve::room::Place;
+use crate::serve::tokens::Caller;
 
 /// Pieces that wait for a slow reader, whom the script then waits for.
 const PIECES: usize = 16;
@@ -28,29 +30,34 @@ const PIECES: usize = 16;
 struct Sending {
     run: Run,
     /// How it ended, once it has; what it wrote may still be on its way.
-    ended: Option<Result<Finished, Problem>>,
+    ended: Option<Ended>,
     stdout: Stream,
     stderr: Stream,
 }
 
+/// How a call ended, and the place for what is to be sent of it.
+type Ended = Result<(Finished, Place), Problem>;
+
 /// The task of a call. Dropping it aborts the task, which drops the call.
-struct Run(JoinSet<Result<Finished, Problem>>);
+struct Run(JoinSet<Ended>);
 
 impl Run {
     /// `held` is given back when the call has ended: the request's body is not needed any more.
-    fn spawn(app: App, job: Job, held: OwnedSemaphorePermit) -> Run {
+    fn spawn(app: App, caller: Caller, job: Job, held: Place) -> Run {
         let mut task = JoinSet::new();
         let run = async move {
             let result = app.runner().run(job, &CancellationToken::new()).await;
             drop(held);
-            result.map_err(Problem::from)
+            let finished = result?;
+            let place = app.answers().take(&caller, app.runner().policy().bytes_of(&finished))?;
+            Ok((finished, place))
         };
         task.spawn(run.instrument(tracing::Span::current()));
         Run(task)
     }
 
     /// How the call ended. Once that has been told, never.
-    async fn ended(&mut self) -> Result<Finished, Problem> {
+    async fn ended(&mut self) -> Ended {
         match self.0.join_next().await {
             Some(Ok(result)) => result,
             Some(Err(error)) => {
@@ -88,12 +95,12 @@ impl Stream {
 }
 
 /// Begins the answer when the call has its slot: what is wrong before that is a problem with a status of its own.
-pub async fn answer(app: App, mut job: Job, held: OwnedSemaphorePermit) -> Result<Response, Problem> {
+pub async fn answer(app: App, caller: Caller, mut job: Job, held: Place) -> Result<Response, Problem> {
     let (out, stdout) = Stream::new("stdout");
     let (err, stderr) = Stream::new("stderr");
     let (starts, started) = oneshot::channel();
     (job.stdout, job.stderr, job.started) = (Some(out), Some(err), Some(starts));
-    let mut run = Run::spawn(app, job, held);
+    let mut run = Run::spawn(app, caller, job, held);
     let mut ended = None;
     tokio::select! {
         biased;
@@ -105,14 +112,23 @@ pub async fn answer(app: App, mut job: Job, held: OwnedSemaphorePermit) -> Resul
         return Err(problem);
     }
     let sending = Sending { run, ended, stdout, stderr };
-    let events = stream::unfold(Some(sending), |sending| async move {
-        let mut sending = sending?;
+    let events = stream::unfold(Some(Answer::Begun(sending)), |answer| async move {
+        let Answer::Begun(mut sending) = answer? else { return None };
         if let Some(event) = sending.next().await {
-            return Some((Ok::<_, Infallible>(event), Some(sending)));
+            return Some((Ok::<_, Infallible>(event), Some(Answer::Begun(sending))));
         }
-        Some((Ok(sending.last()), None))
+        let (event, place) = sending.last();
+        // The outcome counts as held until it is taken, and somebody asks whether there is more.
+        Some((Ok(event), place.map(Answer::Said)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// How far an answer is.
+enum Answer {
+    Begun(Sending),
+    /// The outcome is on its way.
+    Said(#[expect(dead_code, reason = "it is held until it is dropped")] Place),
 }
 
 impl Sending {
@@ -136,14 +152,14 @@ impl Sending {
     }
 
     /// The outcome, as it would have been without events, or what went wrong.
-    fn last(self) -> Event {
+    fn last(self) -> (Event, Option<Place>) {
         match self.ended.unwrap_or_else(|| Err(Problem::stopping())) {
-            Ok(mut finished) => {
+            Ok((mut finished, place)) => {
                 (finished.outcome.stdout, finished.outcome.stderr) = (self.stdout.whole, self.stderr.whole);
                 let json = Wire::new(&finished.outcome, finished.files.as_ref(), Files::Inside).to_json();
-                Event::default().event("outcome").data(String::from_utf8_lossy(&json))
+                (Event::default().event("outcome").data(String::from_utf8_lossy(&json)), Some(place))
             }
-            Err(problem) => Event::default().event("problem").data(problem.to_json()),
+            Err(problem) => (Event::default().event("problem").data(problem.to_json()), None),
         }
     }
 }

@@ -26,20 +26,20 @@ pub async fn post(
     if app.is_ending() {
         return Err(Problem::stopping());
     }
-    let body = app.bodies().read(&headers, body).await?;
+    let body = app.bodies().read(&caller, &headers, body).await?;
     let length = body.bytes.len();
     let (job, held) = match form {
         RequestForm::Json => {
-            let Held { bytes, _room } = body;
+            let Held { bytes, place } = body;
             let request = RunRequest::of_json(&bytes)?;
             // The text is copied by now.
             drop(bytes);
-            (request.into_job(&caller, Vec::new())?, _room)
+            (request.into_job(&caller, Vec::new())?, place)
         }
         RequestForm::Multipart => {
-            let Held { bytes, _room } = body;
+            let Held { bytes, place } = body;
             let (request, files) = multipart::read(&headers, bytes).await?;
-            (request.into_job(&caller, files)?, _room)
+            (request.into_job(&caller, files)?, place)
         }
     };
     fits_tenant(app.runner(), &job, length)?;
@@ -47,15 +47,17 @@ pub async fn post(
     span.record("tenant", &job.tenant).record("runtime", &job.runtime);
 
     if answer == AnswerForm::Events {
-        return events::answer(app, job, held).await;
+        return events::answer(app, caller, job, held).await;
     }
     let finished = app.runner().run(job, &CancellationToken::new()).await?;
     drop(held);
     span.record("outcome", finished.outcome.status.name());
-    Ok(match answer {
+    let place = app.answers().take(&caller, app.runner().policy().bytes_of(&finished))?;
+    let response = match answer {
         AnswerForm::Multipart => multipart::answer(&finished),
         _ => answer::Json(&finished).into_response(),
-    })
+    };
+    Ok(place.until_sent(response))
 }
 
 /// A tenant's own limit on bodies, which is known only when the body has said whose it is.
