@@ -127,6 +127,13 @@ impl Policy {
         limits
     }
 
+    /// The ceilings on memory, each with whose it is.
+    pub(super) fn memory_ceilings(&self) -> impl Iterator<Item = (String, u64)> {
+        let all = ("all tenants".to_owned(), self.limits.memory_bytes);
+        let own = self.tenants.keys().map(|name| (format!("the tenant `{name}`"), self.limits_of(name).memory_bytes));
+        std::iter::once(all).chain(own)
+    }
+
     /// What a call can be answered at most: its output and its files, as they are.
     pub(crate) fn answer_bytes(&self) -> usize {
         let files = usize::try_from(self.files_out.bytes).unwrap_or(usize::MAX);

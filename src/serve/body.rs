@@ -16,6 +16,7 @@ use super::api::App;
 use super::problem::Problem;
 use super::room::{Place, Room};
 use super::tokens::Caller;
+use crate::runner::Runner;
 
 /// Reads bodies, and knows how many bytes of them are held.
 #[derive(Clone)]
@@ -104,9 +105,21 @@ pub(super) async fn whole(
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let Held { bytes, place } = app.bodies().read(&caller, &parts.headers, body).await?;
+    fits_tenant(app.runner(), caller.tenants.of_unnamed(), bytes.len())?;
     let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
     // What was made of the body is there for as long as its answer is.
     Ok(place.until_sent(response))
+}
+
+/// A tenant's own limit on bodies, which is known only when the body has said whose it is.
+pub(super) fn fits_tenant(runner: &Runner, tenant: &str, length: usize) -> Result<(), Problem> {
+    match runner.policy().tenants.get(tenant).and_then(|own| own.body_bytes) {
+        Some(most) if length > most => {
+            let detail = format!("the body has {length} bytes, but the tenant `{tenant}` may send {most}");
+            Err(Problem::too_large(None, detail))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn drain(mut stream: axum::body::BodyDataStream) {

@@ -37,6 +37,17 @@ impl Guard {
     }
 }
 
+/// The layer of all routes: a header that says who asks, and whom, is there once. Of two, a proxy in between might have
+/// looked at the other.
+pub(crate) async fn each_once(request: Request, next: Next) -> Result<Response, Problem> {
+    for name in [AUTHORIZATION, HOST] {
+        if request.headers().get_all(&name).iter().nth(1).is_some() {
+            return Err(Problem::bad_request(None, format!("the header `{name}` is there more than once: send one")));
+        }
+    }
+    Ok(next.run(request).await)
+}
+
 /// The layer of routes that run scripts, behind [`Guard::check`]: who may run none is told so before a body is read.
 pub(crate) async fn may_run(
     Extension(caller): Extension<Caller>,

@@ -76,7 +76,17 @@ impl Problem {
     }
 
     pub fn not_found(path: &str) -> Problem {
-        let detail = format!("there is nothing at `{path}`; `/docs` says what there is");
+        // A path may be as long as a head.
+        let shown: String = path.chars().take(200).collect();
+        let more = if shown.len() < path.len() { "…" } else { "" };
+        let detail = format!("there is nothing at `{shown}{more}`; `/docs` says what there is");
+        Problem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+    }
+
+    /// There is no such session, or it is another's.
+    #[cfg(feature = "mcp")]
+    pub fn no_session() -> Problem {
+        let detail = "there is no such session: open one with `initialize`";
         Problem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
     }
 
@@ -200,9 +210,9 @@ impl From<CallError> for Problem {
                 };
                 Problem::too_large(field(name), error)
             }
-            CallError::TooMany { limit: "scratch_entries" | "scratch_depth", .. } | CallError::FilePath(_) => {
-                Problem::bad_request(field("files"), error)
-            }
+            CallError::TooMany { limit: "scratch_entries" | "scratch_depth", .. }
+            | CallError::FilePath(_)
+            | CallError::FileName { .. } => Problem::bad_request(field("files"), error),
             CallError::NotAnArgument { .. } => Problem::bad_request(field("arguments"), error),
             CallError::ImageTooLarge { .. } => Problem::bad_request(field("memoryBytes"), error),
             CallError::Limits(limits) => {

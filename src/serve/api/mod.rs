@@ -86,6 +86,7 @@ pub(super) fn router(runner: Arc<Runner>, config: &Config, ending: CancellationT
         .merge(guarded)
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
+        .layer(from_fn(guard::each_once))
         .layer(from_fn(not_kept))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(app, trace::layer))

@@ -10,8 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::media::{AnswerForm, RequestForm};
 use super::request::RunRequest;
 use super::{App, answer, events, multipart};
-use crate::runner::{Job, Runner};
-use crate::serve::body::Held;
+use crate::serve::body::{Held, fits_tenant};
 use crate::serve::problem::Problem;
 use crate::serve::tokens::Caller;
 
@@ -42,7 +41,7 @@ pub async fn post(
             (request.into_job(&caller, files)?, place)
         }
     };
-    fits_tenant(app.runner(), &job, length)?;
+    fits_tenant(app.runner(), &job.tenant, length)?;
     let span = tracing::Span::current();
     span.record("tenant", &job.tenant).record("runtime", &job.runtime);
 
@@ -58,15 +57,4 @@ pub async fn post(
         _ => answer::Json(&finished).into_response(),
     };
     Ok(place.until_sent(response))
-}
-
-/// A tenant's own limit on bodies, which is known only when the body has said whose it is.
-fn fits_tenant(runner: &Runner, job: &Job, length: usize) -> Result<(), Problem> {
-    match runner.policy().tenants.get(&job.tenant).and_then(|own| own.body_bytes) {
-        Some(most) if length > most => {
-            let detail = format!("the body has {length} bytes, but the tenant `{}` may send {most}", job.tenant);
-            Err(Problem::too_large(None, detail))
-        }
-        _ => Ok(()),
-    }
 }
