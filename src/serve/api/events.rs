@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::App;
 use super::answer::{Files, Wire};
@@ -39,7 +39,21 @@ struct Sending {
 type Ended = Result<(Finished, Place), Problem>;
 
 /// The task of a call. Dropping it aborts the task, which drops the call.
-struct Run(JoinSet<Ended>);
+struct Run {
+    task: JoinSet<Ended>,
+    span: Span,
+    /// Whether its answer has begun, and with it its line in the log.
+    is_answered: bool,
+}
+
+/// A client that goes away while its events are being sent is told of: the line of its answer is written by then.
+impl Drop for Run {
+    fn drop(&mut self) {
+        if self.is_answered && !self.task.is_empty() {
+            self.span.in_scope(|| tracing::info!("abandoned"));
+        }
+    }
+}
 
 impl Run {
     /// `held` is given back when the call has ended: the request's body is not needed any more.
@@ -49,16 +63,18 @@ impl Run {
             let result = app.runner().run(job, &CancellationToken::new()).await;
             drop(held);
             let finished = result?;
+            Span::current().record("outcome", finished.outcome.status.name());
             let place = app.answers().take(&caller, app.runner().policy().bytes_of(&finished))?;
             Ok((finished, place))
         };
-        task.spawn(run.instrument(tracing::Span::current()));
-        Run(task)
+        let span = Span::current();
+        task.spawn(run.instrument(span.clone()));
+        Run { task, span, is_answered: false }
     }
 
     /// How the call ended. Once that has been told, never.
     async fn ended(&mut self) -> Ended {
-        match self.0.join_next().await {
+        match self.task.join_next().await {
             Some(Ok(result)) => result,
             Some(Err(error)) => {
                 tracing::error!(%error, "a call's task failed");
@@ -111,8 +127,9 @@ pub async fn answer(app: App, caller: Caller, mut job: Job, held: Place) -> Resu
     if let Some(Err(problem)) = ended {
         return Err(problem);
     }
+    run.is_answered = true;
     let sending = Sending { run, ended, stdout, stderr };
-    let events = stream::unfold(Some(Answer::Begun(sending)), |answer| async move {
+    let events = stream::unfold(Some(Answer::Begun(Box::new(sending))), |answer| async move {
         let Answer::Begun(mut sending) = answer? else { return None };
         if let Some(event) = sending.next().await {
             return Some((Ok::<_, Infallible>(event), Some(Answer::Begun(sending))));
@@ -126,7 +143,7 @@ pub async fn answer(app: App, caller: Caller, mut job: Job, held: Place) -> Resu
 
 /// How far an answer is.
 enum Answer {
-    Begun(Sending),
+    Begun(Box<Sending>),
     /// The outcome is on its way.
     Said(#[expect(dead_code, reason = "it is held until it is dropped")] Place),
 }
