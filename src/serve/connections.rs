@@ -130,7 +130,7 @@ impl Connections {
         loop {
             let mut seat = self.seat().await;
             let stream = listener.accept().await;
-            // It may have waited for long, and others have left.
+            // Now that somebody is there, others make way, or have left.
             if seat.only_probes
                 && let Some(better) = self.free_seat().await
             {
@@ -149,20 +149,18 @@ impl Connections {
         }
     }
 
-    /// A seat for the next connection. Where there is none, one of those for probes.
+    /// A seat for the next connection, whenever it comes. Where none is free, one of those for probes, until it is there:
+    /// nobody makes way for somebody who may not come.
     async fn seat(&self) -> Seat {
-        if let Some(seat) = self.free_seat().await {
-            return seat;
-        }
-        if self.probes.available_permits() == 0 {
+        if self.seats.available_permits() == 0 && self.probes.available_permits() == 0 {
             self.idle_probes.close_one();
         }
-        let (seat, only_probes) = tokio::select! {
+        let (permit, only_probes) = tokio::select! {
             biased;
-            seat = self.seats.clone().acquire_owned() => (seat, false),
-            seat = self.probes.clone().acquire_owned() => (seat, true),
+            permit = self.seats.clone().acquire_owned() => (permit, false),
+            permit = self.probes.clone().acquire_owned() => (permit, true),
         };
-        Seat { _permit: seat.expect("it is never closed"), only_probes }
+        Seat { _permit: permit.expect("it is never closed"), only_probes }
     }
 
     /// A seat that is free. Where none is, the connections that have idled for the longest make way: a few at once, since

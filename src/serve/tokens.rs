@@ -58,7 +58,7 @@ impl Tenants {
 }
 
 /// The tenant of requests that name none.
-const UNNAMED: &str = "default";
+pub(crate) const UNNAMED: &str = "default";
 
 /// A token that cannot be used.
 #[derive(Debug, thiserror::Error)]

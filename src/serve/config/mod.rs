@@ -56,6 +56,13 @@ pub struct Requests {
     /// Connections that are open at once. Default: 4,096. On breach: those that have been idle for the longest are
     /// closed; where none is idle, probes are answered, and who asks for anything else gets 503.
     pub connections: usize,
+    /// Sessions of tools for agents that are open at once. Default: 1,000. On breach: 503.
+    pub sessions: usize,
+    /// Those of one token, where there are tokens. Default: 250. On breach: 429.
+    pub sessions_per_token: usize,
+    /// How long a session may idle, or as long as a call may wait and run, where that is longer. Default: 5 min. On
+    /// breach: it is closed.
+    pub session_time: Duration,
 }
 
 impl Default for Config {
@@ -82,6 +89,9 @@ impl Default for Requests {
             write_time: Duration::from_secs(30),
             answers_bytes: 512 << 20,
             connections: 4096,
+            sessions: 1000,
+            sessions_per_token: 250,
+            session_time: Duration::from_secs(300),
         }
     }
 }
@@ -193,10 +203,14 @@ impl Config {
         if requests.connections == 0 {
             return value("requests.connections", "0".into(), "it must be at least 1");
         }
+        if requests.sessions == 0 || requests.sessions_per_token == 0 {
+            return value("requests.sessions or sessions-per-token", "0".into(), "it must be at least 1");
+        }
         for (setting, time) in [
             ("requests.head-time", requests.head_time),
             ("requests.body-time", requests.body_time),
             ("requests.write-time", requests.write_time),
+            ("requests.session-time", requests.session_time),
         ] {
             if time.is_zero() {
                 return value(setting, "0".into(), "it must be longer");
