@@ -137,6 +137,23 @@ pub enum BuildError {
         /// Why not.
         error: std::io::Error,
     },
+    /// A ceiling under which something on a service's allow-list could never run.
+    #[error(
+        "`memory` of {of} is {ceiling} bytes, but `{value}` needs {bytes} to begin with, for its image `{image}`: raise \
+         it, or take `{value}` off the allow-list"
+    )]
+    Memory {
+        /// Whose ceiling.
+        of: String,
+        /// The value on the allow-list.
+        value: String,
+        /// Its smallest image.
+        image: String,
+        /// The image's memory, in bytes.
+        bytes: u64,
+        /// The ceiling, in bytes.
+        ceiling: u64,
+    },
     /// No thread for the clock that stops guests.
     #[error("the thread that stops scripts on time cannot be started: {0}")]
     Clock(std::io::Error),
@@ -182,6 +199,18 @@ impl WasmExecutor {
     /// The limits of a call that comes as a [`ScriptRequest`]; a [`Call`] brings its own.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What an image of the allow-list takes of `memory_bytes` before its script does anything.
+    #[cfg(feature = "serve")]
+    pub(crate) fn image_bytes(&self, interpreter: &str) -> Option<u64> {
+        self.sandboxes.get(interpreter).map(|sandbox| sandbox.program.image_bytes as u64)
+    }
+
+    /// An empty folder beside the calls' directories, as private as they are, and removed as they are.
+    #[cfg(feature = "serve")]
+    pub(crate) fn folder(&self) -> std::io::Result<crate::sandbox::Scratch> {
+        self.scratch.scratch()
     }
 
     /// Runs one call of the runtime behind the allow-list value `interpreter`, under the call's own limits.

@@ -4,6 +4,7 @@
     python3 examples/clients/ampoule.py python -c 'print(6 * 7)'
     python3 examples/clients/ampoule.py sh script.sh --file data.csv --keep out
     python3 examples/clients/ampoule.py python long.py --stream
+    python3 examples/clients/ampoule.py javascript script.ts
 
 The exit code is the script's own, 124 where it was stopped, 125 where it did not run.
 The address is $AMPOULE_URL, else http://127.0.0.1:8085; $AMPOULE_TOKEN is the bearer token, where one is needed.
@@ -117,6 +118,7 @@ def request(
     runtime: str,
     source: str,
     *,
+    name: Optional[str] = None,
     tenant: Optional[str] = None,
     stdin: Optional[str] = None,
     arguments: tuple[str, ...] = (),
@@ -125,11 +127,12 @@ def request(
     max_output: Optional[int] = None,
     keep_files: bool = False,
 ) -> dict:
-    """The wire request."""
+    """The wire request. `name` is the script's file name: JavaScript whose name ends in .ts is TypeScript."""
     wire = {
         "tenant": tenant,
         "runtime": runtime,
         "source": source,
+        "scriptName": name,
         "sourceSha256": hashlib.sha256(source.encode()).hexdigest().upper(),
         "standardInput": stdin,
         "timeoutSeconds": timeout,
@@ -176,6 +179,7 @@ def main() -> int:
     parser.add_argument("script", nargs="?", help="the script's file")
     parser.add_argument("arguments", nargs="*", help="the script's arguments")
     parser.add_argument("-c", dest="code", help="code to run instead of a file")
+    parser.add_argument("--name", help="the script's name, such as main.ts; default: its file's")
     parser.add_argument("--tenant")
     parser.add_argument("--stdin", help="a text for standard input")
     parser.add_argument("--file", action="append", default=[], help="a file for the script's directory")
@@ -190,6 +194,7 @@ def main() -> int:
         parser.error("a script is needed: a file, or -c CODE")
     source = given.code if given.code is not None else Path(given.script).read_text(encoding="utf-8")
     options = dict(
+        name=given.name or (Path(given.script).name if given.code is None else None),
         tenant=given.tenant,
         stdin=given.stdin,
         arguments=tuple(arguments),

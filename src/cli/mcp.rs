@@ -9,7 +9,9 @@ use super::serve::{ServiceArgs, runner, serve};
 use super::{exit, signals};
 
 #[derive(Args)]
-#[command(after_help = "Without --listen, the protocol is spoken over standard input and output.")]
+#[command(
+    after_help = "Without --listen, the protocol is spoken over standard input and output, whatever addresses the configuration names."
+)]
 pub struct Mcp {
     #[command(flatten)]
     pub service: ServiceArgs,
@@ -21,7 +23,7 @@ impl Mcp {
         let runner = runner(installer, &config)?;
         let end = CancellationToken::new();
         if !self.service.listen.is_empty() {
-            let routes = mcp::routes(runner.clone(), end.clone(), config.requests.body_bytes);
+            let routes = mcp::routes(runner.clone(), end.clone(), &config);
             return serve(runner, config, Face::Other { routes, quiet: end });
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

@@ -14,6 +14,7 @@ use super::telemetry::LogFormat;
 use super::{exit, say, signals};
 
 #[derive(Args)]
+#[command(after_help = "Without --listen, and where the configuration names no address, it listens on 127.0.0.1:8085.")]
 pub struct Serve {
     #[command(flatten)]
     pub service: ServiceArgs,
@@ -31,7 +32,7 @@ pub struct ServiceArgs {
     /// The configuration, a TOML file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// An address to listen on, instead of the configuration's; may be repeated [default: 127.0.0.1:8085]
+    /// An address to listen on, instead of the configuration's; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<Address>,
     /// A file with a token for all tenants, readable by its owner alone

@@ -18,6 +18,7 @@ use crate::runner::Job;
 pub struct Arguments {
     language: String,
     code: String,
+    name: Option<String>,
     stdin: Option<String>,
     args: Option<Vec<String>>,
     files: Option<Vec<File>>,
@@ -53,6 +54,7 @@ impl Arguments {
             }
             job.timeout = Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         }
+        job.name = self.name;
         job.stdin = self.stdin.map(Into::into);
         job.arguments = self.args.unwrap_or_default();
         for file in self.files.unwrap_or_default() {
@@ -87,13 +89,14 @@ mod tests {
     #[test]
     fn arguments_become_a_job() {
         let job = read(json!({
-            "language": "python", "code": "1", "stdin": "in", "args": ["a"], "timeout": 1.5,
+            "language": "python", "code": "1", "name": "a.py", "stdin": "in", "args": ["a"], "timeout": 1.5,
             "files": [{"path": "a", "content": "x"}, {"path": "b/c", "content_base64": "AP8="}],
         }))
         .unwrap();
         assert_eq!((job.runtime.as_str(), job.source.as_str(), job.tenant.as_str()), ("python", "1", "t"));
         assert_eq!((job.stdin.as_deref(), job.arguments.as_slice()), (Some(&b"in"[..]), &["a".to_owned()][..]));
         assert_eq!((job.timeout, job.keep_files), (Some(Duration::from_millis(1500)), true));
+        assert_eq!(job.name.as_deref(), Some("a.py"));
         assert_eq!(job.files[1], InputFile { path: "b/c".into(), content: vec![0, 255].into() });
     }
 

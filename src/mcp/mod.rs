@@ -7,10 +7,13 @@ mod arguments;
 mod hints;
 mod progress;
 mod results;
+mod sessions;
+mod stdio;
 mod tools;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::request::Parts;
 use rmcp::model::{
@@ -18,36 +21,43 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::ExecuteError;
 use crate::runner::{RunError, Runner};
-use crate::serve::Caller;
+use crate::serve::{Caller, Config, UNNAMED};
+use axum::middleware::from_fn_with_state;
 
 /// The path of the protocol over HTTP.
 pub const PATH: &str = "/mcp";
 
+/// How long after the end what was answered may take to go out.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// Speaks over standard input and output until the other side closes them, or `end` is cancelled.
 pub async fn serve_stdio(runner: Arc<Runner>, end: CancellationToken) -> io::Result<()> {
     let tools = Tools { runner };
-    let service = tools.serve_with_ct(rmcp::transport::stdio(), end).await.map_err(io::Error::other)?;
+    let (input, output) = rmcp::transport::stdio();
+    let (input, output, written) = stdio::checked(input, output);
+    let service = tools.serve_with_ct((input, output), end).await.map_err(io::Error::other)?;
     service.waiting().await.map_err(io::Error::other)?;
-    Ok(())
+    // The last answers may still be on their way.
+    tokio::time::timeout(LAST_WORDS, written).await.map_or(Ok(()), |written| written.map_err(io::Error::other)?)
 }
 
-/// The protocol over HTTP. Its sessions end when `end` is cancelled.
-pub fn routes(runner: Arc<Runner>, end: CancellationToken, body_bytes: usize) -> axum::Router {
+/// The protocol over HTTP, for a service of this configuration. Its sessions end when `end` is cancelled.
+pub fn routes(runner: Arc<Runner>, end: CancellationToken, config: &Config) -> axum::Router {
+    let sessions = sessions::Sessions::new(config);
     let config = StreamableHttpServerConfig::default()
         // Who may come is the service's to say: see `serve::Guard`.
         .disable_allowed_hosts()
-        .with_max_request_body_bytes(body_bytes)
+        .with_max_request_body_bytes(config.requests.body_bytes)
         .with_cancellation_token(end);
     let tools = move || Ok(Tools { runner: runner.clone() });
-    let service = StreamableHttpService::new(tools, Arc::new(LocalSessionManager::default()), config);
-    axum::Router::new().route_service(PATH, service)
+    let service = StreamableHttpService::new(tools, sessions.manager(), config);
+    axum::Router::new().route_service(PATH, service).layer(from_fn_with_state(sessions, sessions::layer))
 }
 
 /// The two tools, of one connection.
@@ -70,13 +80,13 @@ impl ServerHandler for Tools {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all(&self.runner)))
+        Ok(ListToolsResult::with_all_items(tools::all(&self.runner, tenant(caller(&context)))))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::all(&self.runner).into_iter().find(|tool| tool.name == name)
+        tools::all(&self.runner, UNNAMED).into_iter().find(|tool| tool.name == name)
     }
 
     async fn call_tool(
@@ -85,7 +95,7 @@ impl ServerHandler for Tools {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         match request.name.as_ref() {
-            tools::LIST_RUNTIMES => Ok(results::runtimes(&self.runner).into()),
+            tools::LIST_RUNTIMES => Ok(results::runtimes(&self.runner, tenant(caller(&context))).into()),
             tools::RUN_SCRIPT => self.run_script(request, context).await,
             other => {
                 let there_are =
@@ -94,6 +104,16 @@ impl ServerHandler for Tools {
             }
         }
     }
+}
+
+/// Who calls. Over standard input and output there is one caller, who started this program: none.
+fn caller(context: &RequestContext<RoleServer>) -> Option<&Caller> {
+    context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Caller>())
+}
+
+/// For whom.
+fn tenant(caller: Option<&Caller>) -> &str {
+    caller.map_or(UNNAMED, |caller| caller.tenants.of_unnamed())
 }
 
 impl Tools {
@@ -107,9 +127,8 @@ impl Tools {
             Ok(arguments) => arguments,
             Err(problem) => return Ok(results::refused(problem).into()),
         };
-        // Over standard input and output there is one caller, who started this program.
-        let caller = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Caller>());
-        let tenant = caller.map_or("default", |caller| caller.tenants.of_unnamed()).to_owned();
+        let caller = caller(&context);
+        let tenant = tenant(caller).to_owned();
         if caller.is_some_and(|caller| !caller.tenants.include(&tenant)) {
             let problem = "this token is not for one tenant alone, so it cannot be known whose call this is";
             return Ok(results::refused(problem).into());

@@ -28,6 +28,10 @@ pub fn finished(finished: &Finished, limits: &Limits) -> CallToolResult {
             }
         }
         beside.extend(kept.omitted.iter().map(|(path, bytes)| format!("{path} ({bytes} bytes)")));
+        let unnamed = kept.omitted_count.saturating_sub(kept.omitted.len() as u64);
+        if unnamed > 0 {
+            beside.push(format!("and {unnamed} more"));
+        }
     }
     if !beside.is_empty() {
         let text = format!("Files that are too large to be given here: {}", beside.join(", "));
@@ -139,8 +143,8 @@ pub fn error(error: RunError) -> Result<CallToolResult, ErrorData> {
     }
 }
 
-/// The answer of `list_runtimes`.
-pub fn runtimes(runner: &Runner) -> CallToolResult {
+/// The answer of `list_runtimes`, with the ceilings of this tenant.
+pub fn runtimes(runner: &Runner, tenant: &str) -> CallToolResult {
     let mut lines = Vec::new();
     for (value, _) in runner.allowed().entries() {
         lines.push(match runner.allowed().manifest(value) {
@@ -148,7 +152,7 @@ pub fn runtimes(runner: &Runner) -> CallToolResult {
             None => format!("- {value}"),
         });
     }
-    let limits = &runner.policy().limits;
+    let limits = runner.policy().limits_of(tenant);
     lines.push(format!(
         "Limits of a run: {} s, {} MiB of memory, {} MiB of files. No network, no processes, no threads.",
         limits.timeout.map_or(0.0, |timeout| timeout.as_secs_f64()),

@@ -10,10 +10,10 @@ use crate::runner::Runner;
 pub const RUN_SCRIPT: &str = "run_script";
 pub const LIST_RUNTIMES: &str = "list_runtimes";
 
-/// Both tools. The languages are the runner's.
-pub fn all(runner: &Runner) -> Vec<Tool> {
+/// Both tools. The languages are the runner's, the limits those of this tenant.
+pub fn all(runner: &Runner, tenant: &str) -> Vec<Tool> {
     let languages: Vec<_> = runner.allowed().entries().map(|(value, _)| value).collect();
-    let limits = &runner.policy().limits;
+    let limits = runner.policy().limits_of(tenant);
     let timeout = limits.timeout.map_or(0.0, |timeout| timeout.as_secs_f64());
     let run = format!(
         "Run code in a sandbox and get what it prints, its exit code, and the files it leaves in its working directory \
@@ -29,6 +29,11 @@ pub fn all(runner: &Runner) -> Vec<Tool> {
         "additionalProperties": false,
         "properties": {
             "language": { "type": "string", "enum": languages, "description": "What runs the code." },
+            "name": {
+                "type": "string",
+                "description": "The program's file name, as its messages show it. JavaScript whose name ends in .ts is \
+                                TypeScript."
+            },
             "code": { "type": "string", "description": "The program's text. Print what is to be seen." },
             "stdin": { "type": "string", "description": "Standard input. Default: empty." },
             "args": {

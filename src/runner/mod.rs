@@ -5,6 +5,7 @@
 //! slot, makes the call, and collects the files it left. Dropping the future ends the call.
 
 mod allow;
+mod fits;
 mod job;
 mod kept;
 mod meter;
@@ -78,7 +79,9 @@ impl Runner {
         }
         let slots = Slots::new(&policy);
         let meter = Meter::new(policy.slots);
-        Ok(Runner { executor: builder.build()?, allowed, policy, slots, meter, stop: CancellationToken::new() })
+        let executor = builder.build()?;
+        fits::check(&allowed, &policy, |image| executor.image_bytes(image))?;
+        Ok(Runner { executor, allowed, policy, slots, meter, stop: CancellationToken::new() })
     }
 
     /// What jobs may name.
@@ -131,11 +134,9 @@ impl Runner {
             }
         }
         let (runtime, tenant) = (job.runtime.clone(), job.tenant.clone());
-        let folder = if job.keep_files { Some(tempfile::tempdir().map_err(RunError::Kept)?) } else { None };
+        let keeps_files = job.keep_files;
         let starts = job.started.take();
         let mut call = job.into_call(self.policy.limits_of(&tenant));
-        // A place of its own inside the folder, which the sandbox makes.
-        call.keep = folder.as_ref().map(|folder| folder.path().join("kept"));
 
         let asked = Instant::now();
         let slot = {
@@ -147,6 +148,9 @@ impl Runner {
             }
         };
         let queued = asked.elapsed();
+        // Where what a script leaves is private, and swept should this process die.
+        let folder = if keeps_files { Some(self.executor.folder().map_err(RunError::Kept)?) } else { None };
+        call.keep = folder.as_ref().map(kept::place);
         if let Some(starts) = starts {
             // Whoever asked may not be there any more.
             let _ = starts.send(());

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::Finished;
 use crate::{Limits, LimitsError};
 
 /// Ceilings and numbers for all jobs, and for those of single tenants.
@@ -124,6 +125,27 @@ impl Policy {
             limits.stderr_bytes = limits.stderr_bytes.min(bytes);
         }
         limits
+    }
+
+    /// The ceilings on memory, each with whose it is.
+    pub(super) fn memory_ceilings(&self) -> impl Iterator<Item = (String, u64)> {
+        let all = ("all tenants".to_owned(), self.limits.memory_bytes);
+        let own = self.tenants.keys().map(|name| (format!("the tenant `{name}`"), self.limits_of(name).memory_bytes));
+        std::iter::once(all).chain(own)
+    }
+
+    /// What a call can be answered at most: its output and its files, as they are.
+    pub(crate) fn answer_bytes(&self) -> usize {
+        let files = usize::try_from(self.files_out.bytes).unwrap_or(usize::MAX);
+        self.limits.stdout_bytes.saturating_add(self.limits.stderr_bytes).saturating_add(files)
+    }
+
+    /// What this call is answered, no more than [`Policy::answer_bytes`], also where its output went to sinks.
+    pub(crate) fn bytes_of(&self, finished: &Finished) -> usize {
+        let kept = |written: u64, most: usize| usize::try_from(written).map_or(most, |written| written.min(most));
+        let (usage, limits) = (&finished.outcome.usage, &self.limits);
+        let files = finished.files.iter().flat_map(|kept| &kept.files).map(|file| file.content.len()).sum::<usize>();
+        kept(usage.stdout_bytes, limits.stdout_bytes) + kept(usage.stderr_bytes, limits.stderr_bytes) + files
     }
 
     pub(super) fn slots_of(&self, tenant: &str) -> usize {

@@ -1,6 +1,7 @@
 //! One call: a script and everything it is given.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -193,8 +194,16 @@ pub enum CallError {
         allowed: u64,
     },
     /// A file's path could leave the working directory, or cannot be written down.
-    #[error("the file path `{0}` is not a relative path without `.` and `..`")]
+    #[error("the file path `{}` is not a relative path without `.` and `..`", shown(.0))]
     FilePath(String),
+    /// A file has a name that cannot be, or that something else has.
+    #[error("the file `{}` cannot be placed: {problem}", shown(path))]
+    FileName {
+        /// Its path.
+        path: String,
+        /// Why not.
+        problem: String,
+    },
     /// A host folder under an absolute name for a script, whose runtime's directories are part of its image.
     #[error(
         "the folder `{}` cannot be given as `{guest}`: the image `{image}` runs scripts, which see folders in their \
@@ -285,6 +294,32 @@ impl Call {
                 return Err(CallError::FilePath(file.path.clone()));
             }
         }
+        self.check_file_names()
+    }
+
+    /// Each file has a name that can be, and that neither another has nor a folder of another's.
+    fn check_file_names(&self) -> Result<(), CallError> {
+        let refuse = |path: &str, problem: String| Err(CallError::FileName { path: path.to_owned(), problem });
+        let mut seen = HashSet::new();
+        for InputFile { path, .. } in &self.files {
+            let most = self.limits.path_bytes.min(LONGEST_PATH);
+            if path.len() > most {
+                return refuse(path, format!("it has {} bytes, but a path has at most {most}", path.len()));
+            }
+            if let Some(part) = path.split('/').find(|part| part.len() > LONGEST_NAME) {
+                let problem = format!("a name in it has {} bytes, but may have {LONGEST_NAME} at most", part.len());
+                return refuse(path, problem);
+            }
+            if !seen.insert(path.as_str()) {
+                return refuse(path, "it is there twice".into());
+            }
+        }
+        for InputFile { path, .. } in &self.files {
+            let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+            if let Some(other) = folders.into_iter().find(|folder| seen.contains(folder)) {
+                return refuse(path, format!("`{}` is a file, and cannot be its folder too", shown(other)));
+            }
+        }
         Ok(())
     }
 }
@@ -337,6 +372,19 @@ impl Call {
         }
         let entries = entries(&self.files) + folders_on_the_way(&self.files, &inside).len() as u64;
         at_most("files and folders", entries, "scratch_entries", self.limits.scratch_entries)
+    }
+}
+
+/// What the systems that we know let a name be, and a path, its end included.
+const LONGEST_NAME: usize = 255;
+const LONGEST_PATH: usize = 4095;
+
+/// A path for a message, its beginning where it is long: it is a stranger's.
+fn shown(path: &str) -> Cow<'_, str> {
+    const MOST: usize = 200;
+    match path.char_indices().nth(MOST) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &path[..end])),
+        None => Cow::Borrowed(path),
     }
 }
 
@@ -405,6 +453,24 @@ mod tests {
         call.check().unwrap();
         call.limits.arguments_bytes = 6;
         assert!(call.check().unwrap_err().to_string().contains("takes 7 bytes, but `arguments_bytes` allows 6"));
+    }
+
+    #[test]
+    fn files_whose_names_cannot_be_or_clash_are_refused_by_name() {
+        let refused = |paths: &[&str], said: &str| {
+            let call = paths.iter().fold(Call::new(""), |call, path| call.file(*path, ""));
+            let error = call.check().expect_err(said).to_string();
+            assert!(error.contains(said) && error.contains(&paths[paths.len() - 1][..1]), "{error}");
+            assert!(error.len() < 600, "{error}");
+        };
+        refused(&["a", "b/c", "a"], "twice");
+        refused(&["b", "b/c"], "`b` is a file");
+        refused(&["b/c/d", "b/c"], "`b/c` is a file");
+        refused(&["b"; 2], "`b` cannot be placed");
+        refused(&[&"n".repeat(256)], "256 bytes, but may have 255");
+        refused(&[&format!("{}n", format!("{}/", "n".repeat(250)).repeat(20))], "a path has at most 4095");
+        let call = ["b", "bc", "b-/c", &"n".repeat(255)].iter().fold(Call::new(""), |call, path| call.file(*path, ""));
+        call.check().unwrap();
     }
 
     #[test]

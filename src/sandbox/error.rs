@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::CallError;
+use super::{CallError, InputFile};
 
 /// What can go wrong in a call that is not the script's doing.
 #[derive(Debug)]
@@ -18,6 +18,18 @@ pub(crate) enum RunError {
     Keep { target: PathBuf, error: io::Error },
     /// The engine failed.
     Engine(wasmtime::Error),
+}
+
+/// A file that could not be placed. That a name cannot be is known to the system alone, which may take `a` and `A` for
+/// one, or a name for a device's; then it is the call that is wrong.
+pub(super) fn not_placed(file: &InputFile, error: io::Error) -> RunError {
+    use io::ErrorKind::{AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory};
+    match error.kind() {
+        AlreadyExists | InvalidFilename | InvalidInput | IsADirectory | NotADirectory => {
+            CallError::FileName { path: file.path.clone(), problem: error.to_string() }.into()
+        }
+        _ => RunError::Scratch(error),
+    }
 }
 
 impl From<CallError> for RunError {

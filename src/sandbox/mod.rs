@@ -45,6 +45,7 @@ pub use call::{Access, Call, CallError, Folder, InputFile};
 use caught::{caught, elsewhere};
 use environment::Environment;
 pub(crate) use error::RunError;
+use error::not_placed;
 pub(crate) use filter::Filter;
 use filter::{Filtering, Spent, Unfiltered};
 pub(crate) use guest::Guest;
@@ -184,7 +185,7 @@ impl Sandbox {
             files.push(InputFile { path: script.clone(), content: source.clone().into() });
         }
         for file in &files {
-            scratch.place(&file.path, &file.content).map_err(RunError::Scratch)?;
+            scratch.place(&file.path, &file.content).map_err(|error| not_placed(file, error))?;
         }
         // A relative name is a folder in the call's directory, which leads to the host's.
         let inside: Vec<&Folder> = folders.iter().filter(|folder| folder.is_inside()).collect();

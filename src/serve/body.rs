@@ -1,45 +1,54 @@
 //! A request's body, read under caps: its own length, the length of all that are held at once, and the time it takes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, EXPECT};
+use axum::middleware::Next;
+use axum::response::Response;
 use futures_util::StreamExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Requests;
+use super::api::App;
 use super::problem::Problem;
+use super::room::{Place, Room};
+use super::tokens::Caller;
+use crate::runner::Runner;
 
 /// Reads bodies, and knows how many bytes of them are held.
 #[derive(Clone)]
 pub(super) struct Bodies {
-    room: Arc<Semaphore>,
+    room: Room,
     most: usize,
     time: Duration,
 }
 
-/// A body, which counts as held until the value is dropped.
+/// A body, which counts as held as long as its place does.
 pub(super) struct Held {
     pub bytes: Bytes,
-    pub _room: OwnedSemaphorePermit,
+    pub place: Place,
 }
-
-/// What the room for all bodies is counted in: a semaphore has 32 bits.
-const UNIT: usize = 1 << 10;
 
 /// How long the rest of a body that is too large is read and dropped: who is still sending would otherwise see the
 /// connection reset, and not the answer.
 const DRAINED_FOR: Duration = Duration::from_secs(5);
 
 impl Bodies {
-    pub fn new(requests: &Requests) -> Bodies {
-        let units = requests.bodies_bytes.div_ceil(UNIT).min(Semaphore::MAX_PERMITS).min(u32::MAX as usize);
-        Bodies { room: Arc::new(Semaphore::new(units)), most: requests.body_bytes, time: requests.body_time }
+    /// `are_known`: whether callers can be told apart, by their tokens.
+    pub fn new(requests: &Requests, are_known: bool) -> Bodies {
+        let all = requests.bodies_bytes;
+        let share = if are_known { (all / 2).max(requests.body_bytes) } else { all };
+        Bodies {
+            room: Room::new("the bodies of the requests", all, share),
+            most: requests.body_bytes,
+            time: requests.body_time,
+        }
     }
 
-    pub async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Held, Problem> {
+    pub async fn read(&self, caller: &Caller, headers: &HeaderMap, body: Body) -> Result<Held, Problem> {
         // Who waits to be told to go on sends nothing.
         let is_coming = !headers.contains_key(EXPECT);
         let drop_rest = |stream| {
@@ -53,8 +62,8 @@ impl Bodies {
             drop_rest(stream);
             return Err(Problem::body_too_large(self.most));
         }
-        let mut room = match self.take(declared.unwrap_or(0).max(1)) {
-            Ok(room) => room,
+        let mut place = match self.room.take(caller, declared.unwrap_or(0)) {
+            Ok(place) => place,
             Err(problem) => {
                 drop_rest(stream);
                 return Err(problem);
@@ -67,17 +76,17 @@ impl Bodies {
                 if bytes.len() + piece.len() > self.most {
                     return Err(Problem::body_too_large(self.most));
                 }
-                bytes.extend_from_slice(&piece);
-                let held = room.num_permits() * UNIT;
-                if bytes.len() > held {
-                    room.merge(self.take(bytes.len() - held)?);
+                // Before it is held.
+                if bytes.len() + piece.len() > place.bytes() {
+                    place.grow(bytes.len() + piece.len() - place.bytes())?;
                 }
+                bytes.extend_from_slice(&piece);
             }
             Ok(Bytes::from(bytes))
         };
         let read = tokio::time::timeout(self.time, read).await;
         match read {
-            Ok(Ok(bytes)) => Ok(Held { bytes, _room: room }),
+            Ok(Ok(bytes)) => Ok(Held { bytes, place }),
             Ok(Err(problem)) => {
                 drain(stream);
                 Err(problem)
@@ -85,14 +94,31 @@ impl Bodies {
             Err(_) => Err(Problem::slow_body(self.time)),
         }
     }
+}
 
-    fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        let full = |_| {
-            let detail = "the bodies of the requests that are being served take all the memory there is for them";
-            Problem::busy(format!("{detail}: try again later"))
-        };
-        self.room.clone().try_acquire_many_owned(units).map_err(full)
+/// A layer for routes that read bodies in their own way: they get theirs whole, under the same caps.
+pub(super) async fn whole(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let Held { bytes, place } = app.bodies().read(&caller, &parts.headers, body).await?;
+    fits_tenant(app.runner(), caller.tenants.of_unnamed(), bytes.len())?;
+    let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+    // What was made of the body is there for as long as its answer is.
+    Ok(place.until_sent(response))
+}
+
+/// A tenant's own limit on bodies, which is known only when the body has said whose it is.
+pub(super) fn fits_tenant(runner: &Runner, tenant: &str, length: usize) -> Result<(), Problem> {
+    match runner.policy().tenants.get(tenant).and_then(|own| own.body_bytes) {
+        Some(most) if length > most => {
+            let detail = format!("the body has {length} bytes, but the tenant `{tenant}` may send {most}");
+            Err(Problem::too_large(None, detail))
+        }
+        _ => Ok(()),
     }
 }
 

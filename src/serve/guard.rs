@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -12,8 +13,9 @@ use axum::response::Response;
 
 use super::Tokens;
 use super::problem::Problem;
+use super::tokens::Caller;
 
-/// Lets a request in, with the [`Caller`](super::tokens::Caller) it comes from, or not.
+/// Lets a request in, with the [`Caller`] it comes from, or not.
 #[derive(Clone)]
 pub(crate) struct Guard(Arc<Tokens>);
 
@@ -33,6 +35,29 @@ impl Guard {
         request.extensions_mut().insert(caller);
         Ok(next.run(request).await)
     }
+}
+
+/// The layer of all routes: a header that says who asks, and whom, is there once. Of two, a proxy in between might have
+/// looked at the other.
+pub(crate) async fn each_once(request: Request, next: Next) -> Result<Response, Problem> {
+    for name in [AUTHORIZATION, HOST] {
+        if request.headers().get_all(&name).iter().nth(1).is_some() {
+            return Err(Problem::bad_request(None, format!("the header `{name}` is there more than once: send one")));
+        }
+    }
+    Ok(next.run(request).await)
+}
+
+/// The layer of routes that run scripts, behind [`Guard::check`]: who may run none is told so before a body is read.
+pub(crate) async fn may_run(
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    if caller.tenants.is_none() {
+        return Err(Problem::no_tenant());
+    }
+    Ok(next.run(request).await)
 }
 
 /// The token that a request presents. The scheme's name is taken in either case.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
@@ -17,6 +17,8 @@ pub(super) struct Idle(Arc<Mutex<Queue>>);
 #[derive(Default)]
 struct Queue {
     next: u64,
+    /// Connections that were told to close, and are still there.
+    leaving: usize,
     waiting: BTreeMap<u64, CancellationToken>,
 }
 
@@ -42,8 +44,16 @@ impl Idle {
 
     /// Closes the connection that has been idle for the longest. Whether there was one.
     pub fn close_one(&self) -> bool {
-        let first = self.lock().waiting.pop_first();
+        let mut queue = self.lock();
+        let first = queue.waiting.pop_first();
+        queue.leaving += usize::from(first.is_some());
+        drop(queue);
         first.map(|(_, leave)| leave.cancel()).is_some()
+    }
+
+    /// Whether a connection is on its way out.
+    pub fn is_leaving(&self) -> bool {
+        self.lock().leaving > 0
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -95,13 +105,26 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.wake();
+        if self.leave.is_cancelled() {
+            self.idle.lock().leaving -= 1;
+        }
     }
 }
 
-/// A response's body: its connection is busy until it is sent.
+/// A response's body: its connection is busy until it is sent. It goes out in pieces, of which hyper takes no more than
+/// the client does: what belongs to the body, such as its room in memory, is not given up before its bytes are.
 pub(super) struct Sending {
-    pub body: Body,
-    pub _busy: Busy,
+    body: Body,
+    rest: Bytes,
+    _busy: Busy,
+}
+
+const PIECE: usize = 64 << 10;
+
+impl Sending {
+    pub fn new(body: Body, busy: Busy) -> Sending {
+        Sending { body, rest: Bytes::new(), _busy: busy }
+    }
 }
 
 impl http_body::Body for Sending {
@@ -112,15 +135,30 @@ impl http_body::Body for Sending {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_frame(context)).map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => self.rest = data,
+                Some(Ok(Err(trailers))) => return Poll::Ready(Some(Ok(trailers))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+        let length = self.rest.len().min(PIECE);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (of_body, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(of_body.lower() + rest);
+        if let Some(upper) = of_body.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint
     }
 }
 
@@ -140,7 +178,8 @@ mod tests {
         drop(busy);
         assert!(idle.close_one());
         assert!(first.0.leave.is_cancelled());
+        assert!(idle.is_leaving());
         drop((first, second));
-        assert!(idle.lock().waiting.is_empty());
+        assert!(idle.lock().waiting.is_empty() && !idle.is_leaving());
     }
 }

@@ -13,9 +13,11 @@ mod config;
 mod connections;
 mod guard;
 mod idle;
+mod patient;
 mod problem;
 #[cfg(feature = "otlp")]
 mod remote;
+mod room;
 mod tokens;
 mod trace;
 
@@ -30,7 +32,9 @@ pub use address::{Address, AddressError};
 pub use config::{Config, ConfigError, Requests};
 use guard::Guard;
 #[cfg(feature = "mcp")]
-pub(crate) use tokens::Caller;
+pub(crate) use problem::Problem;
+#[cfg(feature = "mcp")]
+pub(crate) use tokens::{Caller, UNNAMED};
 pub use tokens::{TokenError, Tokens, token_digest};
 
 use self::address::Listener;

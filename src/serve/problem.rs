@@ -76,7 +76,17 @@ impl Problem {
     }
 
     pub fn not_found(path: &str) -> Problem {
-        let detail = format!("there is nothing at `{path}`; `/docs` says what there is");
+        // A path may be as long as a head.
+        let shown: String = path.chars().take(200).collect();
+        let more = if shown.len() < path.len() { "…" } else { "" };
+        let detail = format!("there is nothing at `{shown}{more}`; `/docs` says what there is");
+        Problem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+    }
+
+    /// There is no such session, or it is another's.
+    #[cfg(feature = "mcp")]
+    pub fn no_session() -> Problem {
+        let detail = "there is no such session: open one with `initialize`";
         Problem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
     }
 
@@ -120,6 +130,23 @@ impl Problem {
     fn tenant_busy(detail: impl Display) -> Problem {
         let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", "The tenant is busy", detail);
         Problem { retry_after: Some(SOON), ..problem }
+    }
+
+    /// A caller has taken its share of something.
+    pub fn caller_busy(detail: impl Display) -> Problem {
+        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", "The caller is busy", detail);
+        Problem { retry_after: Some(SOON), ..problem }
+    }
+
+    /// Every connection is in use; this one is kept for probes.
+    pub fn full(connections: usize) -> Problem {
+        let detail = format!("{connections} connections are in use, as many as may: try again later");
+        Problem { closes: true, ..Problem::busy(detail) }
+    }
+
+    /// The token is for nobody's scripts.
+    pub fn no_tenant() -> Problem {
+        Problem::forbidden("tenant", "this token is for no tenant: it may read metrics and run nothing")
     }
 
     pub fn stopping() -> Problem {
@@ -183,9 +210,9 @@ impl From<CallError> for Problem {
                 };
                 Problem::too_large(field(name), error)
             }
-            CallError::TooMany { limit: "scratch_entries" | "scratch_depth", .. } | CallError::FilePath(_) => {
-                Problem::bad_request(field("files"), error)
-            }
+            CallError::TooMany { limit: "scratch_entries" | "scratch_depth", .. }
+            | CallError::FilePath(_)
+            | CallError::FileName { .. } => Problem::bad_request(field("files"), error),
             CallError::NotAnArgument { .. } => Problem::bad_request(field("arguments"), error),
             CallError::ImageTooLarge { .. } => Problem::bad_request(field("memoryBytes"), error),
             CallError::Limits(limits) => {

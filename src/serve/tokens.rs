@@ -43,6 +43,11 @@ impl Tenants {
         }
     }
 
+    /// Whether there is nobody to run scripts for.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Tenants::These(names) if names.is_empty())
+    }
+
     /// The tenant of a request that names none: the caller's own when it has one alone.
     pub fn of_unnamed(&self) -> &str {
         match self {
@@ -53,7 +58,7 @@ impl Tenants {
 }
 
 /// The tenant of requests that name none.
-const UNNAMED: &str = "default";
+pub(crate) const UNNAMED: &str = "default";
 
 /// A token that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
-use tracing::{Instrument, field};
+use tracing::{Instrument, Span, field};
 
 use super::api::App;
 
@@ -42,16 +42,47 @@ impl TraceContext {
     }
 }
 
+/// The status of a request whose client went away before it was answered, as proxies log it: it is sent to nobody.
+const ABANDONED: u16 = 499;
+
+/// A request that has no answer yet. Dropped before it has one: the client went away.
+struct Unanswered<'a> {
+    span: &'a Span,
+    app: &'a App,
+    path: &'a str,
+    start: Instant,
+    is_answered: bool,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        let took = self.start.elapsed();
+        self.app.runner().meter().response(self.path, ABANDONED, took);
+        let milliseconds = took.as_secs_f64() * 1000.0;
+        self.span.in_scope(|| tracing::info!(status = ABANDONED, milliseconds, "abandoned"));
+    }
+}
+
+/// A method by its name. One that nobody knows can be of any length, and is not repeated.
+fn known(method: &Method) -> &'static str {
+    const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")
+}
+
 /// The outermost layer.
 pub(super) async fn layer(State(app): State<App>, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let id = format!("{:016x}", rand::random::<u64>());
     let path = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let method = known(request.method());
     let span = tracing::info_span!(
         "request",
         otel.name = field::Empty,
         otel.kind = "server",
-        http.request.method = %request.method(),
+        http.request.method = method,
         http.route = %path,
         request_id = %id,
         trace_id = field::Empty,
@@ -61,13 +92,15 @@ pub(super) async fn layer(State(app): State<App>, request: Request, next: Next) 
         runtime = field::Empty,
         outcome = field::Empty,
     );
-    span.record("otel.name", format!("{} {path}", request.method()));
+    span.record("otel.name", format!("{method} {path}"));
     if let Some(context) = TraceContext::of(request.headers()) {
         span.record("trace_id", &context.trace_id).record("parent_id", &context.parent_id);
         #[cfg(feature = "otlp")]
         super::remote::set_parent(&span, &context);
     }
+    let mut unanswered = Unanswered { span: &span, app: &app, path: &path, start, is_answered: false };
     let mut response = next.run(request).instrument(span.clone()).await;
+    unanswered.is_answered = true;
     let (status, took) = (response.status().as_u16(), start.elapsed());
     app.runner().meter().response(&path, status, took);
     let milliseconds = took.as_secs_f64() * 1000.0;

@@ -44,7 +44,7 @@ async def the_tools_are_listed_with_their_schemas(session):
     schema = tools["run_script"].inputSchema
     assert schema["required"] == ["language", "code"], schema
     assert schema["properties"]["language"]["enum"] == ["javascript", "python", "sh"], schema
-    assert set(schema["properties"]) == {"language", "code", "stdin", "args", "files", "timeout"}, schema
+    assert set(schema["properties"]) == {"language", "name", "code", "stdin", "args", "files", "timeout"}, schema
     listed = text(await session.call_tool("list_runtimes", {}))
     for part in ["python: CPython", "javascript: ", "sh: ", "256 MiB", "20 s"]:
         assert part in listed, listed
@@ -55,6 +55,9 @@ async def a_script_runs_and_what_it_prints_comes_back(session):
         result = await run(session, language, code)
         assert (result.isError, text(result)) == (False, "42\n"), result
         assert result.structuredContent["exitCode"] == 0, result
+    typed = "const n: number = 42; console.log(n)"
+    assert text(await run(session, "javascript", typed, name="main.ts")) == "42\n"
+    assert (await run(session, "javascript", typed)).isError
     result = await run(session, "sh", "echo out; echo err >&2; exit 3")
     assert result.isError and "out\n" in text(result) and "[standard error]\nerr\n" in text(result), result
     assert "[exit code 3]" in text(result), result
@@ -108,6 +111,7 @@ async def what_an_agent_can_mend_is_said(session):
         ({"language": "sh", "code": ":", "tiemout": 1}, "`tiemout`"),
         ({"language": "sh", "code": ":", "timeout": -1}, "above 0"),
         ({"language": "sh", "code": ":", "files": [{"path": "../x", "content": ""}]}, "`../x`"),
+        ({"language": "sh", "code": ":", "files": [{"path": "x", "content": ""}] * 2}, "`x` cannot be placed"),
     ]:
         result = await session.call_tool("run_script", arguments)
         assert result.isError and said in text(result), (said, result)

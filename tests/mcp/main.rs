@@ -8,6 +8,7 @@
 mod program;
 
 mod guarded;
+mod lines;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

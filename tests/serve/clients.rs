@@ -47,6 +47,13 @@ fn curl_sends_a_form_and_a_body_that_is_too_large() {
     let request = r#"request={"runtime": "sh", "source": "cat data.csv"};type=application/json"#;
     let Some(ran) = curl(&server, &["-F", request, "-F", "file=@data.csv"]) else { return };
     assert!(ran.stdout.contains(r#""standardOutput":"a,b\n1,2\n""#), "{ran:?}");
+    // As in `docs/clients.md`: a `;` in the script stays in it.
+    server
+        .place
+        .write("request.json", r#"{"runtime": "python", "source": "import sys; print(open(\"in/data.csv\").read())"}"#);
+    let words = ["-F", "request=<request.json", "-F", "file=@data.csv;filename=in/data.csv"];
+    let ran = curl(&server, &words).unwrap();
+    assert!(ran.stdout.contains(r#""standardOutput":"a,b\n1,2\n\n""#), "{ran:?}");
     server.place.write("large", vec![b'x'; 8 << 20]);
     let [a, b] = JSON;
     let large = curl(&server, &[a, b, "--data-binary", "@large", "-w", "%{http_code}"]).unwrap();
@@ -90,6 +97,11 @@ fn the_python_client_runs_scripts_with_files_and_arguments() {
     let ran = Ran::of(python(&server, &words).unwrap().output().unwrap());
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(std::fs::read_to_string(server.place.path("kept/out.txt")).unwrap(), "a,b\nx");
+
+    server.place.write("typed.ts", "const n: number = 42; console.log(n)");
+    Ran::of(python(&server, &["javascript", "typed.ts"]).unwrap().output().unwrap()).prints("42\n");
+    let named = ["javascript", "-c", "console.log(1 as number)", "--name", "main.ts"];
+    Ran::of(python(&server, &named).unwrap().output().unwrap()).prints("1\n");
 
     let slow =
         Ran::of(python(&server, &["sh", "-c", "echo before; sleep 30", "--timeout", "0.3"]).unwrap().output().unwrap());

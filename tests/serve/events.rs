@@ -1,5 +1,7 @@
 //! `Accept: text/event-stream`: output as it comes, then the outcome.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -99,4 +101,49 @@ async fn who_goes_away_takes_the_run_along() {
     drop(response);
     server.settles().await;
     assert_eq!(server.files_left(), [""; 0]);
+}
+
+/// What a client that reads nothing is sent: more than the system holds for it.
+fn floods(seconds: f64) -> Value {
+    let source = "import sys\nwhile True: sys.stdout.write('x' * 65535 + '\\n')";
+    json!({"runtime": "python", "source": source, "timeoutSeconds": seconds})
+}
+
+/// Posts it as a client that reads nothing.
+fn posted(server: &Server, body: &Value) -> TcpStream {
+    let body = body.to_string();
+    let mut stream = server.connect();
+    let head = "POST /runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: text/event-stream";
+    write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn a_call_whose_events_nobody_reads_ends_at_its_timeout_and_its_outcome_is_kept() {
+    let server = Server::start("[limits]\nmax-output = '64MiB'\n[concurrency]\nslots = 1");
+    let mut stream = posted(&server, &floods(1.0));
+    let waited = async {
+        while server.metric("ampoule_slots_in_use").await == 0.0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        server.settles().await;
+    };
+    tokio::time::timeout(Duration::from_secs(8), waited).await.expect("the call holds its slot");
+    assert_eq!(server.outcome("sh", "echo free").await["standardOutput"], "free\n");
+    // It comes when it is read after all.
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let outcome = &text[text.find("event: outcome").expect("no outcome")..];
+    assert!(outcome.contains("\"timedOut\":true"), "{}", &outcome[outcome.len().saturating_sub(300)..]);
+}
+
+#[tokio::test]
+async fn who_goes_away_without_reading_takes_the_run_along() {
+    let server = Server::start("[limits]\nmax-output = '64MiB'");
+    let stream = posted(&server, &floods(30.0));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(server.metric("ampoule_slots_in_use").await, 1.0);
+    drop(stream);
+    server.settles().await;
+    assert_eq!(server.metric("ampoule_calls_refused_total{reason=\"abandoned\"}").await, 1.0);
 }

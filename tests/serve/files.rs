@@ -40,6 +40,41 @@ async fn files_beyond_the_caps_are_named() {
     let paths: Vec<_> = outcome["files"].as_array().unwrap().iter().map(|file| file["path"].clone()).collect();
     assert_eq!(paths, ["a", "c"], "{outcome}");
     assert_eq!(outcome["filesOmitted"], json!([{"path": "b", "bytes": 7}, {"path": "d", "bytes": 0}]));
+    assert_eq!(outcome["filesOmittedCount"], 2);
+    let many = json!({"runtime": "sh", "source": "for i in $(seq 1 300); do : > $i; done", "keepFiles": true});
+    let outcome = server.run(&many).await.json;
+    assert_eq!(outcome["filesOmitted"].as_array().map(Vec::len), Some(100));
+    assert_eq!(outcome["filesOmittedCount"], 298);
+}
+
+#[tokio::test]
+async fn files_whose_names_clash_or_are_too_long_are_refused_by_name() {
+    let server = Server::start("");
+    let send = async |paths: &[&str]| {
+        let files: Vec<_> = paths.iter().map(|path| json!({"path": path, "content": ""})).collect();
+        server.run(&json!({"runtime": "sh", "source": ":", "files": files})).await
+    };
+    send(&["a", "a"]).await.is_problem(400, Some("files"), "`a` cannot be placed: it is there twice");
+    send(&["a", "a/b"]).await.is_problem(400, Some("files"), "`a` is a file");
+    send(&["a/b", "a"]).await.is_problem(400, Some("files"), "`a` is a file");
+    send(&[&"n".repeat(300)]).await.is_problem(400, Some("files"), "300 bytes, but may have 255");
+    send(&["a\0b"]).await.is_problem(400, Some("files"), "a\0b");
+    assert_eq!(send(&["a", "b/a"]).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_a_script_leaves_is_kept_in_the_executor_s_own_folder_until_it_is_read() {
+    let server = Server::start("");
+    let keeps = json!({"runtime": "sh", "source": "echo x > left; sleep 1", "keepFiles": true});
+    let look = async {
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        let entries = std::fs::read_dir(server.place.temporary()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let (answer, found) = tokio::join!(server.run(&keeps), look);
+    assert_eq!(answer.json["files"][0]["path"], "left");
+    assert!(!found.is_empty() && found.iter().all(|name| name.starts_with("ampoule-")), "{found:?}");
+    assert_eq!(server.files_left(), [""; 0]);
 }
 
 /// A form with these parts: their disposition and content.

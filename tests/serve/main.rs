@@ -19,6 +19,7 @@ mod load;
 mod observed;
 mod openapi;
 mod shutdown;
+mod slow;
 mod starting;
 mod tokens;
 mod wire;

@@ -74,6 +74,38 @@ async fn the_log_has_the_trace_and_the_request_and_never_the_script_or_its_input
 }
 
 #[tokio::test]
+async fn a_request_whose_client_goes_away_is_logged_as_abandoned() {
+    let server = Server::start("");
+    let body = json!({"runtime": "sh", "source": "sleep 20"});
+    let given_up = tokio::time::timeout(Duration::from_millis(300), server.post(&body).send()).await;
+    assert!(given_up.is_err());
+    server.settles().await;
+    let response = server.post(&body).header("accept", "text/event-stream").send().await.unwrap();
+    drop(response);
+    server.settles().await;
+    let log = server.log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("abandoned")).collect();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("/runs")), "{log}");
+    assert!(lines[0].contains("status=499") && lines[0].contains("milliseconds="), "{log}");
+    assert_eq!(server.metric("ampoule_http_responses_total{route=\"/runs\",status=\"499\"}").await, 1.0);
+}
+
+#[tokio::test]
+async fn what_a_request_makes_up_is_neither_a_label_nor_repeated_at_length() {
+    let server = Server::start("");
+    let method = "X".repeat(5000);
+    server.raw(format!("{method} /runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes());
+    let runtime = "y".repeat(5000);
+    server.run(&json!({"runtime": runtime, "source": ""})).await.is_problem(400, Some("runtime"), "5000 bytes");
+    let digest = json!({"runtime": "sh", "source": "", "sourceSha256": "z".repeat(5000)});
+    server.run(&digest).await.is_problem(400, Some("sourceSha256"), "5000 bytes");
+    let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+    for made_up in ["XXXX", "yyyy", "zzzz"] {
+        assert!(!server.log().contains(made_up) && !metrics.contains(made_up), "{made_up}");
+    }
+}
+
+#[tokio::test]
 async fn how_long_each_part_took_is_told() {
     let server = Server::start("");
     let answer = server.run(&json!({"runtime": "sh", "source": "sleep 0.2"})).await;

@@ -46,6 +46,9 @@ fn a_configuration_is_checked_without_serving() {
     let place = Place::new();
     let sound = check(&place, "[runtimes]\n'python-3.15' = 'python'\nsh = 'sh'");
     sound.prints("the configuration is sound: it allows python-3.15, sh, and no token is needed\n");
+    let small = check(&place, "[tenants.small]\nmemory = '1MiB'");
+    small.fails(125, &["the tenant `small`", "1048576", "raise it", "allow-list"]);
+    check(&place, "[limits]\nmemory = '1MiB'").fails(125, &["all tenants", "1048576"]);
     for (config, said) in [
         ("lisen = []", "lisen"),
         ("[limits]\ntimeout = 'soon'", "soon"),

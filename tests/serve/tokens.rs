@@ -55,14 +55,43 @@ async fn a_token_runs_scripts_for_its_tenants_and_no_other() {
     let Keys { server, acme, all, metrics } = keys();
     let body = |tenant: &str| json!({"runtime": "sh", "source": "echo hi", "tenant": tenant});
     send(server.post(&body("other")), Some(&acme)).await.is_problem(403, Some("tenant"), "`other`");
-    send(server.post(&body("acme")), Some(&metrics)).await.is_problem(403, Some("tenant"), "`acme`");
+    send(server.post(&body("acme")), Some(&metrics)).await.is_problem(403, Some("tenant"), "no tenant");
     for tenant in ["acme", "other"] {
         assert_eq!(send(server.post(&body(tenant)), Some(&all)).await.status, 200);
     }
     let unnamed = json!({"runtime": "sh", "source": "echo hi"});
     assert_eq!(send(server.post(&unnamed), Some(&acme)).await.status, 200);
-    send(server.post(&unnamed), Some(&metrics)).await.is_problem(403, Some("tenant"), "`default`");
+    send(server.post(&unnamed), Some(&metrics)).await.is_problem(403, Some("tenant"), "no tenant");
     assert_eq!(send(server.get("/metrics"), Some(&metrics)).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_list_of_runtimes_has_the_ceilings_of_the_caller_s_tenant() {
+    let (acme, all) = (Tokens::generate(), Tokens::generate());
+    let entry = |name: &str, token: &str, tenants: &str| {
+        format!("[[tokens]]\nname = '{name}'\nsha256 = '{}'\ntenants = {tenants}\n", token_digest(token))
+    };
+    let own = "[tenants.acme]\ntimeout = '7s'\nmemory = '256MiB'\nmax-output = 1000\n";
+    let server = Server::start(&(own.to_owned() + &entry("acme", &acme, "['acme']") + &entry("all", &all, "'any'")));
+    for (token, timeout, memory, output) in [(&acme, 7.0, 256 << 20, 1000), (&all, 30.0, 512 << 20, 1 << 20)] {
+        let limits = send(server.get("/runtimes"), Some(token)).await.json["limits"].clone();
+        assert_eq!(limits["timeoutSeconds"], timeout, "{limits}");
+        assert_eq!((&limits["memoryBytes"], &limits["maxOutputBytes"]), (&json!(memory), &json!(output)));
+    }
+}
+
+#[tokio::test]
+async fn two_headers_that_say_who_asks_or_whom_are_refused() {
+    let Keys { server, all, .. } = keys();
+    let get = |headers: &str| {
+        let head = format!("GET /runtimes HTTP/1.1\r\n{headers}Authorization: Bearer {all}\r\n");
+        server.raw(format!("{head}Host: localhost\r\nConnection: close\r\n\r\n").as_bytes())
+    };
+    assert!(get("").starts_with("HTTP/1.1 200"));
+    for (header, name) in [("Host: example.com\r\n", "host"), ("Authorization: Bearer x\r\n", "authorization")] {
+        let answer = get(header);
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains(&format!("`{name}`")), "{answer}");
+    }
 }
 
 #[tokio::test]

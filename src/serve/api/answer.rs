@@ -27,6 +27,13 @@ pub(super) struct Wire<'a> {
     /// Beyond the caps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files_omitted: Vec<Omitted<'a>>,
+    /// All of those, the named ones among them.
+    #[serde(skip_serializing_if = "is_zero")]
+    files_omitted_count: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize)]
@@ -60,7 +67,8 @@ impl<'a> Wire<'a> {
         });
         let omitted = kept.into_iter().flat_map(|kept| &kept.omitted);
         let files_omitted = omitted.map(|(path, bytes)| Omitted { path, bytes: *bytes }).collect();
-        Wire { outcome, files: inside, files_omitted }
+        let files_omitted_count = kept.map_or(0, |kept| kept.omitted_count);
+        Wire { outcome, files: inside, files_omitted, files_omitted_count }
     }
 
     pub fn to_json(&self) -> Vec<u8> {

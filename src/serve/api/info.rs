@@ -1,13 +1,14 @@
 //! What the service says of itself.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde_json::json;
 
 use super::App;
+use crate::serve::tokens::Caller;
 
 /// The process lives.
 pub async fn health() -> impl IntoResponse {
@@ -25,8 +26,8 @@ pub async fn ready(State(app): State<App>) -> Response {
     Json(json!({ "status": "ready", "images": images })).into_response()
 }
 
-/// What a request may name, and the ceilings it may lower.
-pub async fn runtimes(State(app): State<App>) -> impl IntoResponse {
+/// What a request may name, and the ceilings it may lower: those of the tenant whose a request is that names none.
+pub async fn runtimes(State(app): State<App>, Extension(caller): Extension<Caller>) -> impl IntoResponse {
     let allowed = app.runner().allowed();
     let runtime = |(value, images): (&str, Vec<&str>)| {
         let manifest = allowed.manifest(value);
@@ -38,7 +39,7 @@ pub async fn runtimes(State(app): State<App>) -> impl IntoResponse {
             "description": manifest.map(|manifest| &manifest.description),
         })
     };
-    let limits = &app.runner().policy().limits;
+    let limits = app.runner().policy().limits_of(caller.tenants.of_unnamed());
     Json(json!({
         "runtimes": allowed.entries().map(runtime).collect::<Vec<_>>(),
         "limits": {

@@ -21,9 +21,10 @@ use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::body::Bodies;
+use super::body::{self, Bodies};
 use super::problem::Problem;
-use super::{Config, Face, Guard, trace};
+use super::room::Room;
+use super::{Config, Face, Guard, guard, trace};
 use crate::runner::Runner;
 
 /// What handlers share.
@@ -33,6 +34,7 @@ pub(super) struct App(Arc<Inner>);
 struct Inner {
     runner: Arc<Runner>,
     bodies: Bodies,
+    answers: Room,
     ending: CancellationToken,
 }
 
@@ -45,6 +47,11 @@ impl App {
         &self.0.bodies
     }
 
+    /// The room for answers that are being sent.
+    pub fn answers(&self) -> &Room {
+        &self.0.answers
+    }
+
     pub fn is_ending(&self) -> bool {
         self.0.ending.is_cancelled()
     }
@@ -53,11 +60,17 @@ impl App {
 /// All routes. The face, and what tells of others' calls, needs a token.
 pub(super) fn router(runner: Arc<Runner>, config: &Config, ending: CancellationToken, face: Face) -> Router {
     let guard = Guard::new(config.tokens.clone());
-    let app = App(Arc::new(Inner { runner, bodies: Bodies::new(&config.requests), ending }));
+    let are_known = !config.tokens.is_empty();
+    let bodies = Bodies::new(&config.requests, are_known);
+    let all = config.requests.answers_bytes;
+    let share = if are_known { (all / 2).max(config.policy.answer_bytes()) } else { all };
+    let answers = Room::new("the answers to requests", all, share);
+    let app = App(Arc::new(Inner { runner, bodies, answers, ending }));
     let face = match face {
         Face::Runs => Router::new().route("/runs", post(runs::post)).with_state(app.clone()),
-        Face::Other { routes, .. } => routes,
+        Face::Other { routes, .. } => routes.layer(from_fn_with_state(app.clone(), body::whole)),
     };
+    let face = face.layer(from_fn(guard::may_run));
     let guarded = Router::new()
         .route("/runtimes", get(info::runtimes))
         .route("/metrics", get(info::metrics))
@@ -73,6 +86,7 @@ pub(super) fn router(runner: Arc<Runner>, config: &Config, ending: CancellationT
         .merge(guarded)
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
+        .layer(from_fn(guard::each_once))
         .layer(from_fn(not_kept))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(app, trace::layer))

@@ -62,6 +62,12 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration
 /// A tenant's name, at most.
 const TENANT_BYTES: usize = 256;
 
+/// A runtime's name, at most: it is repeated in problems and in the log.
+const RUNTIME_BYTES: usize = 256;
+
+/// The digits of a SHA-256.
+const DIGEST_BYTES: usize = 64;
+
 impl RunRequest {
     /// Reads JSON. What is wrong is told with the field's name.
     pub fn of_json(bytes: &[u8]) -> Result<RunRequest, Problem> {
@@ -94,6 +100,15 @@ impl RunRequest {
         if !caller.tenants.include(&tenant) {
             return Err(Problem::forbidden("tenant", format!("this token is not for the tenant `{tenant}`")));
         }
+        let most = |field: &str, text: &str, most: usize| match text.len() {
+            length if length > most => {
+                let detail = format!("it has {length} bytes, but may have {most} at most");
+                Err(Problem::bad_request(field.to_owned(), detail))
+            }
+            _ => Ok(()),
+        };
+        most("runtime", &self.runtime, RUNTIME_BYTES)?;
+        most("sourceSha256", self.source_sha256.as_deref().unwrap_or_default(), DIGEST_BYTES)?;
         let mut job = Job::new(tenant, self.runtime, self.source);
         job.source_sha256 = self.source_sha256;
         job.stdin = self.standard_input.map(Into::into);
@@ -192,6 +207,10 @@ mod tests {
         }
         refused(r#"{"runtime": "sh", "source": "", "timeoutSeconds": NaN}"#, Some("timeoutSeconds"), "expected value");
         refused(r#"{"runtime": "sh", "source": "", "timeoutSeconds": 1e999}"#, Some("timeoutSeconds"), "out of range");
+        let long = "x".repeat(257);
+        refused(&format!(r#"{{"runtime": "{long}", "source": ""}}"#), Some("runtime"), "257 bytes, but may have 256");
+        let digest = format!(r#"{{"runtime": "sh", "source": "", "sourceSha256": "{long}"}}"#);
+        refused(&digest, Some("sourceSha256"), "may have 64");
         let file = |file: &str| format!(r#"{{"runtime": "sh", "source": "", "files": [{file}]}}"#);
         refused(&file(r#"{"path": "a", "contentBase64": "?"}"#), Some("files[0].contentBase64"), "base64");
         refused(&file(r#"{"path": "a"}"#), Some("files[0]"), "either");

@@ -10,8 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::media::{AnswerForm, RequestForm};
 use super::request::RunRequest;
 use super::{App, answer, events, multipart};
-use crate::runner::{Job, Runner};
-use crate::serve::body::Held;
+use crate::serve::body::{Held, fits_tenant};
 use crate::serve::problem::Problem;
 use crate::serve::tokens::Caller;
 
@@ -26,45 +25,36 @@ pub async fn post(
     if app.is_ending() {
         return Err(Problem::stopping());
     }
-    let body = app.bodies().read(&headers, body).await?;
+    let body = app.bodies().read(&caller, &headers, body).await?;
     let length = body.bytes.len();
     let (job, held) = match form {
         RequestForm::Json => {
-            let Held { bytes, _room } = body;
+            let Held { bytes, place } = body;
             let request = RunRequest::of_json(&bytes)?;
             // The text is copied by now.
             drop(bytes);
-            (request.into_job(&caller, Vec::new())?, _room)
+            (request.into_job(&caller, Vec::new())?, place)
         }
         RequestForm::Multipart => {
-            let Held { bytes, _room } = body;
+            let Held { bytes, place } = body;
             let (request, files) = multipart::read(&headers, bytes).await?;
-            (request.into_job(&caller, files)?, _room)
+            (request.into_job(&caller, files)?, place)
         }
     };
-    fits_tenant(app.runner(), &job, length)?;
+    fits_tenant(app.runner(), &job.tenant, length)?;
     let span = tracing::Span::current();
     span.record("tenant", &job.tenant).record("runtime", &job.runtime);
 
     if answer == AnswerForm::Events {
-        return events::answer(app, job, held).await;
+        return events::answer(app, caller, job, held).await;
     }
     let finished = app.runner().run(job, &CancellationToken::new()).await?;
     drop(held);
     span.record("outcome", finished.outcome.status.name());
-    Ok(match answer {
+    let place = app.answers().take(&caller, app.runner().policy().bytes_of(&finished))?;
+    let response = match answer {
         AnswerForm::Multipart => multipart::answer(&finished),
         _ => answer::Json(&finished).into_response(),
-    })
-}
-
-/// A tenant's own limit on bodies, which is known only when the body has said whose it is.
-fn fits_tenant(runner: &Runner, job: &Job, length: usize) -> Result<(), Problem> {
-    match runner.policy().tenants.get(&job.tenant).and_then(|own| own.body_bytes) {
-        Some(most) if length > most => {
-            let detail = format!("the body has {length} bytes, but the tenant `{}` may send {most}", job.tenant);
-            Err(Problem::too_large(None, detail))
-        }
-        _ => Ok(()),
-    }
+    };
+    Ok(place.until_sent(response))
 }

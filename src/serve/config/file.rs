@@ -55,6 +55,11 @@ pub struct RequestsTable {
     bodies: Option<Size>,
     head_time: Option<Time>,
     body_time: Option<Time>,
+    write_time: Option<Time>,
+    answers: Option<Size>,
+    sessions: Option<usize>,
+    sessions_per_token: Option<usize>,
+    session_time: Option<Time>,
     connections: Option<usize>,
     files_out: Option<Size>,
     files_out_count: Option<usize>,
@@ -132,6 +137,11 @@ impl RequestsTable {
         set(&mut requests.bodies_bytes, self.bodies);
         set(&mut requests.head_time, self.head_time);
         set(&mut requests.body_time, self.body_time);
+        set(&mut requests.write_time, self.write_time);
+        set(&mut requests.answers_bytes, self.answers);
+        set(&mut requests.sessions, self.sessions);
+        set(&mut requests.sessions_per_token, self.sessions_per_token);
+        set(&mut requests.session_time, self.session_time);
         set(&mut requests.connections, self.connections);
         set(&mut files_out.bytes, self.files_out);
         set(&mut files_out.count, self.files_out_count);

@@ -40,16 +40,29 @@ pub struct Config {
 pub struct Requests {
     /// Bytes of one body. Default: 16 MiB. On breach: 413.
     pub body_bytes: usize,
-    /// Bytes of all bodies that are held at once. Default: 512 MiB. On breach: 503.
+    /// Bytes of all bodies that are held at once. Default: 512 MiB. On breach: 503. Where there are tokens, one takes no
+    /// more than half; on breach: 429.
     pub bodies_bytes: usize,
     /// From when a connection waits for a request to the end of the request's head, and so the time that an idle
     /// connection is kept. Default: 75 s. On breach: the connection is closed.
     pub head_time: Duration,
     /// From a request's head to the end of its body. Default: 30 s. On breach: 408.
     pub body_time: Duration,
+    /// How long a client may take nothing of an answer. Default: 30 s. On breach: the connection is closed.
+    pub write_time: Duration,
+    /// Bytes of all answers that are being sent, as the scripts wrote them. Default: 512 MiB. On breach: 503. Where there
+    /// are tokens, one takes no more than half; on breach: 429.
+    pub answers_bytes: usize,
     /// Connections that are open at once. Default: 4,096. On breach: those that have been idle for the longest are
-    /// closed; where none is idle, who comes waits.
+    /// closed; where none is idle, probes are answered, and who asks for anything else gets 503.
     pub connections: usize,
+    /// Sessions of tools for agents that are open at once. Default: 1,000. On breach: 503.
+    pub sessions: usize,
+    /// Those of one token, where there are tokens. Default: 250. On breach: 429.
+    pub sessions_per_token: usize,
+    /// How long a session may idle, or as long as a call may wait and run, where that is longer. Default: 5 min. On
+    /// breach: it is closed.
+    pub session_time: Duration,
 }
 
 impl Default for Config {
@@ -73,7 +86,12 @@ impl Default for Requests {
             bodies_bytes: 512 << 20,
             head_time: Duration::from_secs(75),
             body_time: Duration::from_secs(30),
+            write_time: Duration::from_secs(30),
+            answers_bytes: 512 << 20,
             connections: 4096,
+            sessions: 1000,
+            sessions_per_token: 250,
+            session_time: Duration::from_secs(300),
         }
     }
 }
@@ -174,15 +192,29 @@ impl Config {
         if self.listen.is_empty() {
             return value("listen", "empty".into(), "it must name an address, such as 127.0.0.1:8085");
         }
-        let Requests { body_bytes, bodies_bytes, connections, head_time, body_time } = self.requests;
-        if bodies_bytes < body_bytes {
-            return value("requests.bodies", bodies_bytes.to_string(), "it must be at least `requests.body`");
+        let requests = &self.requests;
+        if requests.bodies_bytes < requests.body_bytes {
+            return value("requests.bodies", requests.bodies_bytes.to_string(), "it must be at least `requests.body`");
         }
-        if connections == 0 {
+        if requests.answers_bytes < self.policy.answer_bytes() {
+            let expected = "it must be at least one answer: `requests.files-out` and twice `limits.max-output`";
+            return value("requests.answers", requests.answers_bytes.to_string(), expected);
+        }
+        if requests.connections == 0 {
             return value("requests.connections", "0".into(), "it must be at least 1");
         }
-        if head_time.is_zero() || body_time.is_zero() {
-            return value("requests.head-time or body-time", "0".into(), "it must be longer");
+        if requests.sessions == 0 || requests.sessions_per_token == 0 {
+            return value("requests.sessions or sessions-per-token", "0".into(), "it must be at least 1");
+        }
+        for (setting, time) in [
+            ("requests.head-time", requests.head_time),
+            ("requests.body-time", requests.body_time),
+            ("requests.write-time", requests.write_time),
+            ("requests.session-time", requests.session_time),
+        ] {
+            if time.is_zero() {
+                return value(setting, "0".into(), "it must be longer");
+            }
         }
         if let Some(runtimes) = &self.runtimes
             && runtimes.is_empty()

@@ -57,6 +57,11 @@ fn every_setting_reaches_its_place() {
         bodies = "8MiB"
         head-time = "10s"
         body-time = "5s"
+        write-time = "7s"
+        answers = "64MiB"
+        sessions = 20
+        sessions-per-token = 10
+        session-time = "1m"
         connections = 100
         files-out = "2MiB"
         files-out-count = 9
@@ -97,6 +102,9 @@ fn every_setting_reaches_its_place() {
     let requests = &config.requests;
     assert_eq!((requests.body_bytes, requests.bodies_bytes, requests.connections), (1 << 20, 8 << 20, 100));
     assert_eq!((requests.head_time, requests.body_time), (Duration::from_secs(10), Duration::from_secs(5)));
+    assert_eq!((requests.write_time, requests.answers_bytes), (Duration::from_secs(7), 64 << 20));
+    assert_eq!((requests.sessions, requests.sessions_per_token), (20, 10));
+    assert_eq!(requests.session_time, Duration::from_secs(60));
     let (own, others) = (policy.limits_of("acme"), policy.limits_of("other"));
     assert_eq!((own.timeout, own.memory_bytes, own.stdout_bytes), (Some(Duration::from_secs(2)), 128 << 20, 10));
     assert_eq!(&others, limits);
@@ -123,6 +131,9 @@ fn what_is_wrong_is_named_with_its_value_and_the_way_out() {
     refused("[tenants.a]\nslots = 0", &["`a`", "at least 1"]);
     refused("[requests]\nbodies = 10", &["requests.bodies", "requests.body"]);
     refused("[requests]\nconnections = 0", &["connections"]);
+    refused("[requests]\nsessions = 0", &["requests.sessions", "at least 1"]);
+    refused("[requests]\nwrite-time = 0", &["requests.write-time", "longer"]);
+    refused("[requests]\nanswers = '17MiB'", &["requests.answers", "files-out", "max-output"]);
     refused("[runtimes]\n", &["runtimes", "leave it out"]);
     refused("[[tokens]]\nname = 'a'\nsha256 = 'x'\ntenants = []", &["`a`", "64 hexadecimal", "--new-token"]);
     refused(&format!("[[tokens]]\nname = 'a'\nsha256 = '{}'", token_digest("a")), &["tenants"]);
