@@ -206,8 +206,8 @@ impl Open {
         let Some(noted) = noted.filter(|noted| noted.number < self.head.number) else { return Ok(()) };
         // The first of them may lack its beginning.
         let entries = last.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
-        let heads = entries.filter_map(|text| Head::of(text).ok());
-        heads.map(|(head, _)| noted.allows(head.number, &head.hash)).collect()
+        let mut heads = entries.filter_map(|text| Head::of(text).ok());
+        heads.try_for_each(|(head, _)| noted.allows(head.number, &head.hash))
     }
 
     fn append(&mut self, path: &Path, entry: &AuditEntry) -> Result<Head, AuditError> {
