@@ -1,6 +1,6 @@
 //! An audit in a file of JSON lines.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -155,8 +155,8 @@ impl Open {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            let ids = |found: fs::Metadata| (found.dev(), found.ino());
-            let (here, there) = (self.file.metadata().map(ids), fs::metadata(path).map(ids));
+            let ids = |found: std::fs::Metadata| (found.dev(), found.ino());
+            let (here, there) = (self.file.metadata().map(ids), std::fs::metadata(path).map(ids));
             matches!((here, there), (Ok(here), Ok(there)) if here == there)
         }
         // There an open file can be neither removed nor exchanged.
