@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::request::Parts;
+use axum::middleware::from_fn_with_state;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
     ServerCapabilities, ServerConfig, Tool,
@@ -28,7 +29,6 @@ use tokio_util::sync::CancellationToken;
 use crate::ExecuteError;
 use crate::runner::{RunError, Runner};
 use crate::serve::{Caller, Config, UNNAMED};
-use axum::middleware::from_fn_with_state;
 
 /// The path of the protocol over HTTP.
 pub const PATH: &str = "/mcp";

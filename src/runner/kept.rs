@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+
 use super::policy::FilesOut;
 use crate::sandbox::Scratch;
-use bytes::Bytes;
 
 /// A file that a script left.
 #[derive(Debug, Clone, PartialEq, Eq)]

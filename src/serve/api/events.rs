@@ -4,6 +4,7 @@
 //! makes the script wait, until its timeout, and the outcome is kept for them. Who goes away ends the call.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -38,38 +39,31 @@ struct Sending {
 /// How a call ended, and the place for what is to be sent of it.
 type Ended = Result<(Finished, Place), Problem>;
 
+type Call = Pin<Box<dyn Future<Output = Ended> + Send>>;
+
 /// The task of a call. Dropping it aborts the task, which drops the call.
 struct Run {
     task: JoinSet<Ended>,
     span: Span,
-    /// Whether its answer has begun, and with it its line in the log.
-    is_answered: bool,
 }
 
 /// A client that goes away while its events are being sent is told of: the line of its answer is written by then.
 impl Drop for Run {
     fn drop(&mut self) {
-        if self.is_answered && !self.task.is_empty() {
+        if !self.task.is_empty() {
             self.span.in_scope(|| tracing::info!("abandoned"));
         }
     }
 }
 
 impl Run {
-    /// `held` is given back when the call has ended: the request's body is not needed any more.
-    fn spawn(app: App, caller: Caller, job: Job, held: Place) -> Run {
+    /// A call that was begun, and goes on by itself from here. `None`: it has ended already.
+    fn of(call: Option<Call>, span: Span) -> Run {
         let mut task = JoinSet::new();
-        let run = async move {
-            let result = app.runner().run(job, &CancellationToken::new()).await;
-            drop(held);
-            let finished = result?;
-            Span::current().record("outcome", finished.outcome.status.name());
-            let place = app.answers().take(&caller, app.runner().policy().bytes_of(&finished))?;
-            Ok((finished, place))
-        };
-        let span = Span::current();
-        task.spawn(run.instrument(span.clone()));
-        Run { task, span, is_answered: false }
+        if let Some(call) = call {
+            task.spawn(call);
+        }
+        Run { task, span }
     }
 
     /// How the call ended. Once that has been told, never.
@@ -116,18 +110,28 @@ pub async fn answer(app: App, caller: Caller, mut job: Job, held: Place) -> Resu
     let (err, stderr) = Stream::new("stderr");
     let (starts, started) = oneshot::channel();
     (job.stdout, job.stderr, job.started) = (Some(out), Some(err), Some(starts));
-    let mut run = Run::spawn(app, caller, job, held);
+    let span = Span::current();
+    let run = async move {
+        let result = app.runner().run(job, &CancellationToken::new()).await;
+        // The request's body is not needed any more.
+        drop(held);
+        let finished = result?;
+        Span::current().record("outcome", finished.outcome.status.name());
+        let place = app.answers().take(&caller, app.runner().policy().bytes_of(&finished))?;
+        Ok((finished, place))
+    };
+    let mut call: Call = Box::pin(run.instrument(span.clone()));
     let mut ended = None;
     tokio::select! {
         biased;
-        // A call that is refused is so as soon as it has its slot.
-        result = run.ended() => ended = Some(result),
+        // A call that is refused is so as soon as it has its slot: until then it is awaited here.
+        result = &mut call => ended = Some(result),
         _ = started => {}
     }
     if let Some(Err(problem)) = ended {
         return Err(problem);
     }
-    run.is_answered = true;
+    let run = Run::of(ended.is_none().then_some(call), span);
     let sending = Sending { run, ended, stdout, stderr };
     let events = stream::unfold(Some(Answer::Begun(Box::new(sending))), |answer| async move {
         let Answer::Begun(mut sending) = answer? else { return None };
