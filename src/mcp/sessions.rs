@@ -47,6 +47,10 @@ enum Key {
     Open(String),
 }
 
+/// How long a result is kept for a client whose connection broke off. It is of a megabyte or many where a script leaves
+/// images, and each run has one.
+const COMES_BACK: Duration = Duration::from_secs(5);
+
 const HEADER: &str = "mcp-session-id";
 
 impl Sessions {
@@ -57,6 +61,7 @@ impl Sessions {
         let idle = requests.session_time.max(longest);
         let mut manager = LocalSessionManager::default();
         manager.session_config.keep_alive = Some(idle);
+        manager.session_config.completed_cache_ttl = COMES_BACK;
         // Without tokens all callers are one.
         let of_one = if config.tokens.is_empty() { requests.sessions } else { requests.sessions_per_token };
         Sessions(Arc::new(Inner {
