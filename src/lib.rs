@@ -55,7 +55,7 @@ pub use client::{HttpError, HttpExecutor};
 pub use executor::{BuildError, ExecuteError, Extras, ScriptExecutor, WasmExecutor, WasmExecutorBuilder};
 pub use install::{
     ArchiveError, CompileError, Compiler, CompilerProcess, FetchError, From as InstallFrom, InstallError, Installer,
-    Other, OwnImage, PROGRAM_BYTES, ProgramError, State, Step,
+    Other, OwnImage, PROGRAM_BYTES, ProgramError, State, Step, TEXT_BYTES, assembled,
 };
 pub use limits::{Limits, LimitsError};
 pub use memory::Reset;

@@ -83,6 +83,7 @@ const JOINS: &[&str] = &[
     "src/runtime/program.rs",
     "src/runtime/record.rs",
     "src/sandbox/scratch.rs",
+    "src/permissions/way.rs",
     "src/sandbox/opened.rs",
     "src/contract/",
     "src/host/config.rs",

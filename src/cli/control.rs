@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use ampoule::Home;
 use ampoule::host::{AuditPlace, AuditSink, HostConfig, JsonLinesAudit, SqliteAudit, SqliteGrants};
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
+
+use super::files;
 
 /// Which host.
 #[derive(Args)]
@@ -72,7 +74,8 @@ fn folder(home: &Home) -> anyhow::Result<PathBuf> {
 /// What kind of audit a file is, by its first bytes.
 pub fn place_of(path: &Path) -> anyhow::Result<AuditPlace> {
     let mut beginning = Vec::new();
-    let file = fs::File::open(path).with_context(|| format!("the audit `{}`", path.display()))?;
+    let file = files::open(path).with_context(|| format!("the audit `{}`", path.display()))?;
+    ensure!(file.metadata()?.is_file(), "the audit `{}` is no file", path.display());
     file.take(16).read_to_end(&mut beginning).with_context(|| format!("the audit `{}`", path.display()))?;
     let path = path.to_owned();
     Ok(if beginning == b"SQLite format 3\0" { AuditPlace::Sqlite(path) } else { AuditPlace::File(path) })

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use ampoule::{Compiler, CompilerProcess, Installer, PROGRAM_BYTES};
+use ampoule::{Compiler, CompilerProcess, Installer, PROGRAM_BYTES, assembled};
 use anyhow::Context;
 use clap::Args;
 
@@ -63,8 +63,8 @@ pub fn ready(installer: &Installer, path: &Path, may_compile: bool) -> anyhow::R
     // One byte more than is allowed, so that the limit can say so.
     let read = file.take(PROGRAM_BYTES as u64 + 1).read_to_end(&mut module);
     read.with_context(|| format!("the program `{shown}`"))?;
-    if is_text(path) && module.len() <= PROGRAM_BYTES {
-        let binary = wat::parse_bytes(&module).map(|binary| binary.into_owned());
+    if is_text(path) {
+        let binary = assembled(&module).map(|binary| binary.into_owned());
         module = binary.with_context(|| format!("the program `{shown}`"))?;
     }
     if !may_compile {

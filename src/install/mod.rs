@@ -23,7 +23,7 @@ pub use compile::{CompileError, Compiler, CompilerProcess};
 pub use error::InstallError;
 pub use fetch::FetchError;
 pub use own_image::OwnImage;
-pub use program::{PROGRAM_BYTES, ProgramError};
+pub use program::{PROGRAM_BYTES, ProgramError, TEXT_BYTES, assembled};
 
 use crate::Limits;
 use crate::runtime::engine;

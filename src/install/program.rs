@@ -1,5 +1,6 @@
 //! WASI programs: what a file must be to be run as one.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use wasmparser::{ExternalKind, Parser, Payload, Validator};
@@ -7,8 +8,17 @@ use wasmparser::{ExternalKind, Parser, Payload, Validator};
 use crate::runtime::engine;
 use crate::sandbox::unknown_imports;
 
+/// What WebAssembly in binary form begins with.
+const MAGIC: &[u8] = b"\0asm";
+
 /// The largest program that is taken: 64 MiB.
 pub const PROGRAM_BYTES: usize = 64 << 20;
+
+/// The longest text form of a program that is taken: 2 MiB. Text takes its reader a hundred times its own length.
+pub const TEXT_BYTES: usize = 2 << 20;
+
+/// What is shown of a mistake in a program's text, which may have it in a line without end.
+const SHOWN_OF_A_MISTAKE: usize = 1000;
 
 /// The memory that a program may begin with, after its start function if it has one: 1 GiB. What it may have while it
 /// runs is the call's limit.
@@ -27,6 +37,17 @@ pub enum ProgramError {
     /// It is something else.
     #[error("it is no WebAssembly: it begins with {0}, not with \\0asm")]
     NotWebAssembly(String),
+    /// Its text is too long.
+    #[error(
+        "its text holds {bytes} bytes, but text may hold {TEXT_BYTES} at most: make it binary first, with wat2wasm"
+    )]
+    TextTooLong {
+        /// How long it is.
+        bytes: u64,
+    },
+    /// Its text is none that WebAssembly has.
+    #[error("{0}")]
+    Text(String),
     /// A component, which is another format.
     #[error(
         "it is a WebAssembly component (WASI preview 2), and only modules of preview 1 are run: build it for \
@@ -73,9 +94,26 @@ fn list(imports: &[String]) -> String {
     text
 }
 
+/// A program in binary form, from that or from text (`.wat`).
+pub fn assembled(file: &[u8]) -> Result<Cow<'_, [u8]>, ProgramError> {
+    if file.starts_with(MAGIC) {
+        return Ok(file.into());
+    }
+    if file.len() > TEXT_BYTES {
+        return Err(ProgramError::TextTooLong { bytes: file.len() as u64 });
+    }
+    wat::parse_bytes(file).map_err(|error| {
+        let mut shown = error.to_string();
+        if let Some((end, _)) = shown.char_indices().nth(SHOWN_OF_A_MISTAKE) {
+            shown.truncate(end);
+            shown.push('…');
+        }
+        ProgramError::Text(shown)
+    })
+}
+
 /// Checks what can be checked without compiling the program.
 pub(super) fn check(module: &[u8]) -> Result<(), ProgramError> {
-    const MAGIC: &[u8] = b"\0asm";
     const COMPONENT_LAYER: &[u8] = &[1, 0];
     if module.len() > PROGRAM_BYTES {
         return Err(ProgramError::TooLarge { bytes: module.len() as u64 });
@@ -120,4 +158,25 @@ pub(super) fn check(module: &[u8]) -> Result<(), ProgramError> {
     }
     let imports = unknown_imports(module).map_err(ProgramError::Engine)?;
     if imports.is_empty() { Ok(()) } else { Err(ProgramError::Imports { imports }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_taken_up_to_its_length_and_refused_one_byte_over() {
+        let text = |bytes: usize| format!("{:bytes$}", "(module)").into_bytes();
+        assert!(assembled(&text(TEXT_BYTES)).unwrap().starts_with(MAGIC));
+        let error = assembled(&text(TEXT_BYTES + 1)).unwrap_err().to_string();
+        assert!(error.contains("2097153 bytes") && error.contains("wat2wasm"), "{error}");
+        // Binary form has a bound of its own.
+        assert_eq!(assembled(&[MAGIC, &[0; TEXT_BYTES]].concat()).unwrap().len(), MAGIC.len() + TEXT_BYTES);
+    }
+
+    #[test]
+    fn of_a_mistake_no_more_is_shown_than_helps() {
+        let error = assembled("(".repeat(1 << 20).as_bytes()).unwrap_err().to_string();
+        assert!(error.len() < 4 * SHOWN_OF_A_MISTAKE, "{} bytes", error.len());
+    }
 }

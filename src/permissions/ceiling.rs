@@ -4,8 +4,9 @@
 //! the ceiling's own handle, which nothing leads out of: a path is looked up only to know where to look.
 
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use super::way::way;
 use super::{NamedFolder, Scope};
 use crate::sandbox::Opened;
 
@@ -54,17 +55,13 @@ impl Ceiling {
     }
 }
 
-/// Opens a folder of the ceiling. Its path is the host's word, but for the part that lies in a folder that tasks may
-/// change: that part is looked up in there.
+/// Opens a folder of the ceiling. Its path is the host's word, and so are the links on the way, but for the part that is
+/// looked up in a folder that tasks may change: that part is looked up in there.
 fn trusted(path: &Path, writable: &[Opened]) -> io::Result<Opened> {
-    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
-    above.reverse();
-    for holder in above {
-        let Ok(found) = Opened::at(holder).and_then(|holder| holder.identity()) else { continue };
-        let Some(holding) = writable.iter().find(|one| one.identity().is_ok_and(|one| one == found)) else { continue };
-        let rest = path.strip_prefix(holder).unwrap_or(path);
-        if rest.components().next() != Some(Component::ParentDir) {
-            return holding.beneath(rest);
+    for step in way(path)? {
+        let Ok(found) = Opened::at(&step.folder).and_then(|folder| folder.identity()) else { continue };
+        if let Some(holding) = writable.iter().find(|one| one.identity().is_ok_and(|one| one == found)) {
+            return holding.beneath(&step.rest);
         }
     }
     Opened::at(path)
@@ -118,5 +115,22 @@ mod tests {
         symlink(&secret, base.join("out/sub")).unwrap();
         assert!(find("secret").unwrap().is_none());
         assert!(find("beside").unwrap().is_some());
+    }
+
+    #[test]
+    fn a_link_of_the_host_s_that_leads_through_a_folder_that_tasks_may_change_leads_nowhere_out_of_it() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        for folder in ["out/rel", "secret"] {
+            fs::create_dir_all(base.join(folder)).unwrap();
+        }
+        symlink("middle", base.join("current")).unwrap();
+        symlink("out/rel", base.join("middle")).unwrap();
+        let (read, write) = (scope(&["current"]), scope(&["out", "current"]));
+        let find = |path: &str| Ceiling::open(&[&read, &write], &write, &base).find(&base.join(path));
+        assert!(find("out/rel").unwrap().is_some());
+        fs::remove_dir(base.join("out/rel")).unwrap();
+        symlink("../secret", base.join("out/rel")).unwrap();
+        assert!(find("secret").unwrap().is_none());
     }
 }

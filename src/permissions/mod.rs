@@ -5,6 +5,7 @@ mod granted;
 mod preset;
 mod protected;
 mod scope;
+mod way;
 
 use serde::{Deserialize, Serialize};
 

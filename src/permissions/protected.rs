@@ -4,8 +4,9 @@
 //! write there runs anything in this process, and who can write the audit or the grants undoes what the gates are for.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::way::way;
 use super::{NamedFolder, PermissionError};
 use crate::sandbox::{Access, Identity, Opened};
 
@@ -67,15 +68,11 @@ impl Protected {
 impl Place {
     /// Whether it shows in a folder, which is given with those that hold it: whether it lies in that one, or that one in it.
     fn shows_in(&self, above: &[Identity]) -> io::Result<bool> {
-        let path = std::path::absolute(&self.path)?;
-        let real = path.canonicalize();
-        // A link to it can be exchanged where it lies, and so can one on the way.
-        let on_the_way = path.ancestors().skip(1).filter_map(|holder| Opened::at(holder).ok()?.identity().ok());
-        let mut holders: Vec<Identity> = on_the_way.collect();
-        let parents = [Some(path.as_path()), real.as_deref().ok()].into_iter().flatten().filter_map(Path::parent);
-        for parent in parents {
-            match Opened::at(parent) {
-                Ok(parent) => holders.extend(parent.above()?),
+        // What is looked up on the way to it can be exchanged where it lies, links and their links included.
+        let mut holders = Vec::new();
+        for step in way(&self.path)? {
+            match Opened::at(&step.folder) {
+                Ok(folder) => holders.extend(folder.above()?),
                 // What does not exist shows nowhere.
                 Err(_) => continue,
             }
@@ -83,7 +80,7 @@ impl Place {
         if holders.contains(&above[0]) {
             return Ok(true);
         }
-        match Opened::at(&path) {
+        match Opened::at(&self.path) {
             Ok(place) => Ok(above.contains(&place.identity()?)),
             // It is a file, in which nothing lies, or not there.
             Err(_) => Ok(false),
@@ -94,6 +91,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use super::*;
 
@@ -155,5 +153,22 @@ mod tests {
         assert!(refused(&audit, &at("real"), Access::ReadOnly).is_some());
         assert!(refused(&audit, &at("links"), Access::ReadOnly).is_some());
         assert_eq!(refused(&audit, &at("way"), Access::ReadOnly), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_holds_a_link_in_the_middle_of_the_way_to_a_place_is_refused() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |path: &str| top.path().join(path);
+        for folder in ["mid", "real/home", "beside"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink("mid/second", at("first")).unwrap();
+        std::os::unix::fs::symlink("../real/home", at("mid/second")).unwrap();
+        let protected = Protected::none().place("the home", at("first"));
+        for folder in ["mid", "real", "real/home"] {
+            assert!(refused(&protected, &at(folder), Access::ReadWrite).is_some(), "{folder}");
+        }
+        assert_eq!(refused(&protected, &at("beside"), Access::ReadWrite), None);
     }
 }

@@ -76,6 +76,11 @@ impl Guarded {
     }
 }
 
+/// Whether opening a file of this kind, in a folder of the host's, ends by itself.
+fn can_be_opened(kind: Filetype) -> bool {
+    matches!(kind, Filetype::RegularFile | Filetype::Directory | Filetype::SymbolicLink)
+}
+
 impl WasiSnapshotPreview1 for Guarded {
     hand_on_the_rest!();
 
@@ -234,12 +239,13 @@ impl WasiSnapshotPreview1 for Guarded {
     ) -> Result<Fd> {
         self.check_path(path)?;
         self.quota.may_open().map_err(|Full| Errno::Mfile)?;
-        let before = if how.intersects(Oflags::CREAT | Oflags::TRUNC) {
-            self.inner.path_filestat_get(memory, dir, lookup, path).await.ok()
-        } else {
-            None
-        };
-        let creates = how.contains(Oflags::CREAT) && before.is_none();
+        let found = self.inner.path_filestat_get(memory, dir, lookup, path).await.ok();
+        // Opening a pipe waits for its other end, and a device for whatever it likes: no timeout would end that. A guest
+        // makes none, so that it is not one by the time it is opened, unless the host exchanges it.
+        if found.as_ref().is_some_and(|found| !can_be_opened(found.filetype)) {
+            return Err(Errno::Acces.into());
+        }
+        let creates = how.contains(Oflags::CREAT) && found.is_none();
         if creates {
             self.quota.may_create(0)?;
         }
@@ -249,7 +255,7 @@ impl WasiSnapshotPreview1 for Guarded {
         if creates {
             self.quota.created();
         }
-        if let Some(before) = before
+        if let Some(before) = found
             && how.contains(Oflags::TRUNC)
             && before.filetype == Filetype::RegularFile
         {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -37,10 +37,11 @@ impl Guard {
     }
 }
 
-/// The layer of all routes: a header that says who asks, and whom, is there once. Of two, a proxy in between might have
+/// The layer of all routes: a header that says who asks, whom, or in which session of
+/// tools, is there once. Of two, a proxy in between might have
 /// looked at the other.
 pub(crate) async fn each_once(request: Request, next: Next) -> Result<Response, Problem> {
-    for name in [AUTHORIZATION, HOST] {
+    for name in [AUTHORIZATION, HOST, HeaderName::from_static("mcp-session-id")] {
         if request.headers().get_all(&name).iter().nth(1).is_some() {
             return Err(Problem::bad_request(None, format!("the header `{name}` is there more than once: send one")));
         }
@@ -92,7 +93,7 @@ fn is_local(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn headers(pairs: &[(axum::http::HeaderName, &str)]) -> HeaderMap {
+    fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
     }
 

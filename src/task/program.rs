@@ -31,7 +31,7 @@ impl TaskSet {
             return Ok(None);
         }
         let file = self.read(task, &task.entrypoint)?;
-        let module = wat::parse_bytes(&file)
+        let module = crate::assembled(&file)
             .map_err(|error| TaskError::Text { task: task.id.clone(), problem: error.to_string() })?;
         let image = installer
             .program(&module, compiler, progress)

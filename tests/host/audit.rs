@@ -202,6 +202,16 @@ async fn an_audit_without_the_note_of_its_end_is_neither_whole_nor_added_to() {
     filled(&path, 1).await;
 }
 
+#[cfg(unix)]
+#[test]
+fn an_audit_that_is_a_pipe_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert!(JsonLinesAudit::verify(&path).unwrap_err().to_string().contains("no file"));
+    assert!(JsonLinesAudit::tail(&path, 1).unwrap_err().to_string().contains("no file"));
+}
+
 #[tokio::test]
 async fn a_table_whose_last_entry_was_removed_is_not_added_to() {
     let folder = tempfile::tempdir().unwrap();

@@ -125,6 +125,32 @@ async fn two_folders_keep_their_own_access_and_a_call_without_them_sees_neither(
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_in_a_folder_of_the_host_s_is_refused_and_not_waited_for() {
+    let host = tempfile::tempdir().unwrap();
+    let pipe = host.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::os::unix::fs::symlink("pipe", host.path().join("link")).unwrap();
+    for (runtime, script) in [
+        ("python", "open('d/pipe')"),
+        ("python", "open('d/link')"),
+        ("python", "open('d/pipe', 'w')"),
+        ("python", "import os\nos.open('d/pipe', os.O_RDONLY | os.O_NONBLOCK)"),
+        ("python", "import os\nos.open('pipe', os.O_RDONLY, dir_fd=os.open('d', os.O_RDONLY))"),
+        ("sh", "cat d/pipe"),
+        ("javascript", "require('fs').readFileSync('d/pipe')"),
+    ] {
+        let start = std::time::Instant::now();
+        let mut call = Call::new(script).folder(host.path(), "d", Access::ReadWrite);
+        call.limits.timeout = Some(std::time::Duration::from_secs(10));
+        let outcome = run(runtime, call).await.unwrap();
+        assert_eq!(outcome.status, Status::Exited(1), "{script}: {}", outcome.stderr_text());
+        assert!(outcome.stderr_text().to_lowercase().contains("permission denied"), "{}", outcome.stderr_text());
+        assert!(start.elapsed() < std::time::Duration::from_secs(5), "{script}");
+    }
+}
+
 #[tokio::test]
 async fn what_a_script_writes_to_a_folder_counts_against_its_limit_on_disk() {
     let host = tempfile::tempdir().unwrap();

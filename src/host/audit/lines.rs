@@ -74,7 +74,7 @@ impl JsonLinesAudit {
     /// Follows the chain of a file to its end, and compares that with the head beside it.
     pub fn verify(path: impl AsRef<Path>) -> Result<Result<Head, Fault>, AuditError> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(failed(path, "opened"))?;
+        let file = look(path).map_err(failed(path, "opened"))?;
         lock(&file, File::try_lock_shared).map_err(failed(path, "locked"))?;
         let noted = noted(path)?;
         Ok(verify(lines(BufReader::new(&file)), noted.as_ref()))
@@ -83,7 +83,7 @@ impl JsonLinesAudit {
     /// The last entries of a file, at most `count`.
     pub fn tail(path: impl AsRef<Path>, count: usize) -> Result<Vec<Line>, AuditError> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(failed(path, "opened"))?;
+        let file = look(path).map_err(failed(path, "opened"))?;
         lock(&file, File::try_lock_shared).map_err(failed(path, "locked"))?;
         let mut last = std::collections::VecDeque::new();
         for line in lines(BufReader::new(&file)) {
@@ -108,6 +108,20 @@ fn lines(reader: impl BufRead) -> impl Iterator<Item = io::Result<std::borrow::C
 
 fn failed<'a>(path: &'a Path, doing: &'static str) -> impl FnOnce(io::Error) -> AuditError + 'a {
     move |error| AuditError::Io { path: path.to_owned(), doing, error }
+}
+
+/// Opens an audit to read it. What is no file, such as a pipe, may never give anything.
+fn look(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"))
+    }
 }
 
 /// What is noted of the end of an audit.
