@@ -18,7 +18,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use serde::Deserialize;
 use tracing::Instrument;
 
-use crate::serve::{Caller, Config, Problem};
+use crate::serve::{Caller, Config, Problem, SESSION};
 
 /// All sessions of a service.
 #[derive(Clone)]
@@ -50,8 +50,6 @@ enum Key {
 /// How long a result is kept for a client whose connection broke off. It is of a megabyte or many where a script leaves
 /// images, and each run has one.
 const COMES_BACK: Duration = Duration::from_secs(5);
-
-const HEADER: &str = "mcp-session-id";
 
 impl Sessions {
     pub fn new(config: &Config) -> Sessions {
@@ -118,7 +116,7 @@ struct Opening {
 
 impl Opening {
     fn opened(self, headers: &HeaderMap) {
-        let Some(id) = headers.get(HEADER).and_then(|id| id.to_str().ok()) else { return };
+        let Some(id) = headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return };
         let mut owners = self.sessions.owners();
         if let Some(name) = owners.names.remove(&Key::Opening(self.number)) {
             owners.names.insert(Key::Open(id.to_owned()), name);
@@ -139,7 +137,7 @@ pub async fn layer(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    if let Some(id) = request.headers().get(HEADER) {
+    if let Some(id) = request.headers().get(SESSION) {
         let is_theirs = id.to_str().is_ok_and(|id| sessions.is_of(id, &caller));
         return if is_theirs { Ok(next.run(request).await) } else { Err(Problem::no_session()) };
     }

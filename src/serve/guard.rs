@@ -37,11 +37,14 @@ impl Guard {
     }
 }
 
+/// The header that names a session of tools.
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
 /// The layer of all routes: a header that says who asks, whom, or in which session of
 /// tools, is there once. Of two, a proxy in between might have
 /// looked at the other.
 pub(crate) async fn each_once(request: Request, next: Next) -> Result<Response, Problem> {
-    for name in [AUTHORIZATION, HOST, HeaderName::from_static("mcp-session-id")] {
+    for name in [AUTHORIZATION, HOST, SESSION] {
         if request.headers().get_all(&name).iter().nth(1).is_some() {
             return Err(Problem::bad_request(None, format!("the header `{name}` is there more than once: send one")));
         }

@@ -32,6 +32,8 @@ pub use address::{Address, AddressError};
 pub use config::{Config, ConfigError, Requests};
 use guard::Guard;
 #[cfg(feature = "mcp")]
+pub(crate) use guard::SESSION;
+#[cfg(feature = "mcp")]
 pub(crate) use problem::Problem;
 #[cfg(feature = "mcp")]
 pub(crate) use tokens::{Caller, UNNAMED};

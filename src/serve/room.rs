@@ -82,9 +82,7 @@ impl Place {
         self.bytes += more;
         Ok(())
     }
-}
 
-impl Place {
     /// Counts as held until the response is sent or given up.
     pub fn until_sent(self, response: Response) -> Response {
         response.map(|body| Body::new(Counted { body, _place: self }))
